@@ -57,7 +57,7 @@ func init() {
 	warning.Serve(program{})
 }
 
-// holding are the tensors of handles over a storage, which are pinned, and those of transforms, which may represent such.
+// holding returns the tensors of handles over a storage, which are pinned, and those of transforms, which may represent such.
 func holding(memory *storage.Storage) (found []*tensor.Tensor) {
 	slots.Lock()
 	defer slots.Unlock()
@@ -159,7 +159,7 @@ func tooDeep() error {
 	return status.Runtimef("the library and functions that it calls are within each other too often for the stack of the thread")
 }
 
-// reason is the error of a function of the program's that has failed.
+// reason returns the error of a function of the program's that has failed.
 func reason(code C.int32_t) error {
 	text := C.GoString(C.tensor_last_error())
 	if code < 0 || code > C.TENSOR_ERROR_LINALG {

@@ -32,7 +32,7 @@ func (f frame) value(i int) *C.lt_value {
 
 func at[T any](v *C.lt_value) T { return *(*T)(unsafe.Pointer(v)) }
 
-// usable is the tensor of a slot, if it is ready.
+// usable returns the tensor of a slot, if it is ready.
 func (f frame) usable(s *slot) *tensor.Tensor {
 	if !s.tensor.Ready() {
 		f.refuse(s.tensor)
@@ -61,7 +61,7 @@ func (f frame) tensorOptional(i int) *tensor.Tensor {
 	return nil
 }
 
-// operand is an argument that may have been given as a number.
+// operand returns an argument that may have been given as a number.
 func (f frame) operand(i int) *tensor.Tensor {
 	if int(f.c.number) == i+1 {
 		return f.number
@@ -92,7 +92,7 @@ type list struct {
 	length int64
 }
 
-// list is a list in the caller's memory. That of an empty one is not looked at: its address may be any number.
+// list returns a list in the caller's memory. That of an empty one is not looked at: its address may be any number.
 func (f frame) list(i int) list {
 	v := f.value(i)
 	if l := at[struct {

@@ -14,7 +14,7 @@ import (
 // name returns the pointer for v in C. It keeps v alive until it is released.
 func name(v any) unsafe.Pointer { return pointer.Save(v) }
 
-// named is the object of a name; nothing when it is of another type, or the name was forgotten.
+// named returns the object of a name; nothing when it is of another type, or the name was forgotten.
 func named[T any](name unsafe.Pointer) T {
 	v, _ := pointer.Restore(name).(T)
 	return v

@@ -36,7 +36,7 @@ func init() {
 	}
 }
 
-// pins are the slots that the calls of one thread use.
+// pins returns the slots that the calls of one thread use.
 func pins(t *C.lt_thread) []unsafe.Pointer {
 	n := atomic.LoadInt64((*int64)(unsafe.Pointer(&t.used))) // before the array, which then holds at least as many
 	return unsafe.Slice((*unsafe.Pointer)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&t.pins)))), n)

@@ -57,7 +57,7 @@ func slotOf(handle unsafe.Pointer) *slot {
 	return of((*C.lt_slot)(unsafe.Pointer(uintptr(handle) &^ (C.LT_SLOT_BYTES - 1))))
 }
 
-// handleOf is the handle of a slot in its present generation, as find in handle.c reads it.
+// handleOf returns the handle of a slot in its present generation, as find in handle.c reads it.
 func handleOf(c *C.lt_slot) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), c.generation%C.LT_TAGS*8)
 }
@@ -178,10 +178,10 @@ func release(thread *C.lt_thread, s *slot) {
 	}
 }
 
-// generator is that of a generator's handle.
+// generator returns that of a generator's handle.
 func (s *slot) generator() *random.Generator { return s.drawn }
 
-// node is that of a node's handle.
+// node returns that of a node's handle.
 func (s *slot) node() tensor.Node {
 	n := named[tensor.Node](s.c.name)
 	if n == nil { // a forked child has no graphs of its parent
@@ -217,7 +217,7 @@ func freesEagerly(t *tensor.Tensor) bool { return t.History() != nil || large(t.
 
 func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.Owned() }
 
-// newTensor makes a handle that owns t.
+// newTensor creates a handle that owns t.
 func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 	s, err := take(thread, t)
 	if err != nil {

@@ -79,7 +79,7 @@ func elementwise(op string, w launch.Elementwise) error {
 	})
 }
 
-// entry is the form of a kernel for a dtype.
+// entry returns the form of a kernel for a dtype.
 func entry(k *kernel.Kernel, compute dtype.DType) kernels.Entry { return kernels.Of(k.Name, compute) }
 
 // converts returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are moved and
@@ -119,7 +119,7 @@ func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operand
 	return nil
 }
 
-// sharedDevice is the device of all operands, which zero-dim inputs of the host join.
+// sharedDevice returns the device of all operands, which zero-dim inputs of the host join.
 func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device.Device, err error) {
 	at := slices.IndexFunc(operands, func(t *tensor.Tensor) bool { return !isHost(t) })
 	dev = operands[at].Device()

@@ -39,7 +39,7 @@ var cards struct {
 	byIndex map[int]*card
 }
 
-// failed is the error of a call of the driver that op made.
+// failed returns the error of a call of the driver that op made.
 func failed(op, call string, err error) error {
 	if err == nil {
 		return nil

@@ -24,7 +24,7 @@ const (
 	enoughBlocks = 256  // to occupy a device
 )
 
-// stacked are the sizes of matrices or batches of them, and the strides in bytes of another tensor that broadcasts to them.
+// stacked returns the sizes of matrices or batches of them, and the strides in bytes of another tensor that broadcasts to them.
 func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 	shape.BroadcastStrides(strides[3-len(sizes):], t.Sizes(), t.Strides(), sizes, t.DType().Size())
 	return strides

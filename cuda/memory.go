@@ -39,7 +39,7 @@ type holding struct {
 // memory is the allocator of storages on CUDA devices.
 type memory struct{}
 
-// address is a place on a device as storages hold it. The host never follows it.
+// address returns a place on a device as storages hold it. The host never follows it.
 func address(at cu.DevicePtr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
 
 func blockSize(nbytes int64) int64 {
@@ -242,7 +242,7 @@ func (caches) Empty() {
 	pins.empty()
 }
 
-// account is that of a device's memory.
+// account returns that of a device's memory.
 func account(op string, d device.Device) (a device.Memory, err error) {
 	err = on(op, d, func(m *machine) error {
 		free, total, err := cu.MemInfo()
@@ -282,7 +282,7 @@ func (work) SetLimit(op string, d device.Device, bytes int64) error {
 	return nil
 }
 
-// exhausted is the error of a device without memory. The lock of the pool is held.
+// exhausted returns the error of a device without memory. The lock of the pool is held.
 func (m *machine) exhausted(op string, size int64) error {
 	free, total, err := cu.MemInfo()
 	if err != nil {
@@ -296,7 +296,7 @@ func (m *machine) exhausted(op string, size int64) error {
 		op, readable(size), m.index, readable(total), readable(free), readable(a.InUse), limit)
 }
 
-// readable is a number of bytes in the unit that suits it.
+// readable returns a number of bytes in the unit that suits it.
 func readable(n int64) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%.2f KiB", float64(n)/(1<<10))

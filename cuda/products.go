@@ -90,7 +90,7 @@ func (s *products) copy(to, from *tensor.Tensor) {
 	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: to, From: from}) })
 }
 
-// stored is t as cuBLAS can read it: copied where neither rows nor columns are adjacent.
+// stored returns t as cuBLAS can read it: copied where neither rows nor columns are adjacent.
 func (s *products) stored(t *tensor.Tensor) iter.Stored {
 	m, ok := iter.StoredAs(t)
 	if ok {

@@ -135,5 +135,5 @@ func unravel(op string, w launch.Coordinates) error {
 	return on(op, w.Numbers.Device(), func(m *machine) error { return call(m, op, kernels.Alone("unravel"), c.n, &c) })
 }
 
-// pointer is where bytes begin.
+// pointer returns where bytes begin.
 func pointer(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }

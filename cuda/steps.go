@@ -30,7 +30,7 @@ func stepping(op string, d device.Device, f func(s *steps)) error {
 	})
 }
 
-// take is memory of n bytes until the steps have been launched.
+// take returns memory of n bytes until the steps have been launched.
 func (s *steps) take(n int64) uintptr {
 	if s.err != nil {
 		return 0

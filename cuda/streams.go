@@ -33,7 +33,7 @@ func (c *card) add(s cu.Stream) *machine {
 	return m
 }
 
-// addStream makes a stream. The context is the card's.
+// addStream creates a stream. The context is the card's.
 func (c *card) addStream(op string, priority int) (*machine, error) {
 	s, err := cu.MakeStreamWithPriority(priority, cu.NonBlocking)
 	if err != nil {
@@ -42,17 +42,17 @@ func (c *card) addStream(op string, priority int) (*machine, error) {
 	return c.add(s), nil
 }
 
-// stream is one by its number, which a thread has chosen.
+// stream returns one by its number, which a thread has chosen.
 func (c *card) stream(number int) *machine {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
 	return c.streams.all[number]
 }
 
-// stream0 is the default one, to which blocks go back that are not noted as another's.
+// stream0 returns the default one, to which blocks go back that are not noted as another's.
 func (c *card) stream0() *machine { return c.stream(0) }
 
-// named is the machine of a stream that a program names.
+// named returns the machine of a stream that a program names.
 func named(op string, s device.Stream) (*machine, error) {
 	c, err := open(op, s.Device())
 	if err != nil {
@@ -222,7 +222,7 @@ func (m *machine) waitFor(op string, other *machine) error {
 	return err
 }
 
-// mark is a new event behind all that the stream was given. The context is the stream's.
+// mark returns a new event behind all that the stream was given. The context is the stream's.
 func (m *machine) mark(op string) (cu.Event, error) {
 	event, err := cu.MakeEvent(cu.DisableTiming)
 	if err != nil {

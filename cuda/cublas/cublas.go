@@ -116,7 +116,7 @@ type Handle struct {
 	handle unsafe.Pointer
 }
 
-// New makes a handle for the device whose context is set.
+// New creates a handle for the device whose context is set.
 func New() (*Handle, error) {
 	h := &Handle{}
 	var function *C.char

@@ -29,7 +29,7 @@ func Enter(context cu.CUContext, device int) (stream int, err error) {
 	return int(number), err
 }
 
-// CurrentDevice is the calling thread's.
+// CurrentDevice returns the calling thread's.
 func CurrentDevice() int { return int(C.lt_current_device()) }
 
 // SetCurrentDevice changes the calling thread's.
@@ -47,20 +47,20 @@ func Pin(n int64) (at unsafe.Pointer, err error) {
 	return at, err
 }
 
-// DeviceOf is the index of the device whose memory is at an address.
+// DeviceOf returns the index of the device whose memory is at an address.
 func DeviceOf(address uintptr) (int, error) {
 	var index C.int
 	err := result(C.lt_device_of(&index, C.uintptr_t(address)))
 	return int(index), err
 }
 
-// StreamOf is the stream behind a handle of the driver's.
+// StreamOf returns the stream behind a handle of the driver's.
 func StreamOf(handle uintptr) cu.Stream { return *(*cu.Stream)(unsafe.Pointer(&handle)) }
 
-// StreamHandle is the driver's handle of a stream.
+// StreamHandle returns the driver's handle of a stream.
 func StreamHandle(s cu.Stream) uintptr { return *(*uintptr)(unsafe.Pointer(&s)) }
 
-// EventHandle is the driver's handle of an event.
+// EventHandle returns the driver's handle of an event.
 func EventHandle(e cu.Event) uintptr { return *(*uintptr)(unsafe.Pointer(&e)) }
 
 // Waits reports whether an error says that work is not done yet.

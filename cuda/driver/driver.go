@@ -58,7 +58,7 @@ func result(code C.CUresult) error {
 	return failure(code)
 }
 
-// Code is the number of an error that a call of the driver gave, cu's among them.
+// Code returns the number of an error that a call of the driver gave, cu's among them.
 func Code(err error) int {
 	if v := reflect.ValueOf(err); v.CanInt() {
 		return int(v.Int())

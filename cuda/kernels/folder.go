@@ -36,7 +36,7 @@ var found = sync.OnceValues(func() (string, string) {
 	return find(folders...)
 })
 
-// find is the first folder that has the kernels of this library, or why none has.
+// find returns the first folder that has the kernels of this library, or why none has.
 func find(folders ...string) (folder, why string) {
 	own := called(entries)
 	for _, folder := range folders {
@@ -60,7 +60,7 @@ func find(folders ...string) (folder, why string) {
 	return "", fmt.Sprintf("%s: pip install libtensor-cuda==%s, npm install libtensor-cuda@%s, or apt-get install libtensor0-cuda brings them", why, version, version)
 }
 
-// called is the first line of a list of entries.
+// called returns the first line of a list of entries.
 func called(list string) string {
 	line, _, _ := strings.Cut(list, "\n")
 	return line

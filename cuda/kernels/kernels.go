@@ -33,7 +33,7 @@ func Of(name string, d dtype.DType) Entry { return Entry{name, d, 0} }
 // Wide returns the key of a kernel for elements of a size, of any dtype.
 func Wide(name string, bytes int64) Entry { return Entry{name, dtype.None, bytes} }
 
-// Alone is the only kernel of a name.
+// Alone returns the only kernel of a name.
 func Alone(name string) Entry { return Entry{name, dtype.None, 0} }
 
 // String is the kernel's name in PTX, such as add_float32 or move_4.
@@ -47,7 +47,7 @@ func (e Entry) String() string {
 	return e.name
 }
 
-// parse is the entry that String names.
+// parse returns the entry that String names.
 func parse(symbol string) Entry {
 	at := strings.LastIndexByte(symbol, '_')
 	if at < 0 {
@@ -87,7 +87,7 @@ var dissected struct {
 	units map[string]*unit
 }
 
-// PTX is the text of an entry of a unit.
+// PTX returns the text of an entry of a unit.
 func PTX(name string, entry Entry) (string, error) {
 	dissected.Lock()
 	defer dissected.Unlock()

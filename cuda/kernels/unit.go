@@ -36,7 +36,7 @@ func dissect(text string) *unit {
 	return u
 }
 
-// uses are the names in a declaration behind its own that are those of declarations.
+// uses returns the names in a declaration behind its own that are those of declarations.
 func (u *unit) uses(part string) (names []string) {
 	apart := func(r rune) bool {
 		return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("_$.%", r)
@@ -49,7 +49,7 @@ func (u *unit) uses(part string) (names []string) {
 	return names
 }
 
-// cut is the PTX of an entry alone, with all that it reaches: the driver takes seconds to compile a whole unit.
+// cut returns the PTX of an entry alone, with all that it reaches: the driver takes seconds to compile a whole unit.
 func (u *unit) cut(entry string) string {
 	needed, reached := make([]bool, len(u.parts)), map[string]bool{}
 	for left := []string{entry}; len(left) > 0; {

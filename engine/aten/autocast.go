@@ -44,7 +44,7 @@ func (a *Autocast) dtype(row int) dtype.DType {
 	return autocastDefaults[row]
 }
 
-// casting is the key of autocast where the thread has it enabled for one of the rows, a bit each.
+// casting returns the key of autocast where the thread has it enabled for one of the rows, a bit each.
 func (c Ctx) casting(rows int) tensor.Keys {
 	if c.modes == nil || c.modes.Autocast.Enabled == [len(AutocastDevices)]bool{} {
 		return 0
@@ -57,7 +57,7 @@ func (c Ctx) casting(rows int) tensor.Keys {
 	return 0
 }
 
-// castingFor is c with autocast for the devices of one row alone.
+// castingFor returns c with autocast for the devices of one row alone.
 func (c Ctx) castingFor(row int) Ctx {
 	m := c.now()
 	for other := range m.Autocast.Enabled {
@@ -105,7 +105,8 @@ func castOperands(c Ctx, call *Call) error {
 	return s.Err
 }
 
-// policyOf is the policy of a call, with its row: that of the first type of device, CUDA first, which has an operand and autocast enabled; row -1 for none.
+// policyOf returns the policy of a call, with its row: that of the first type of device, CUDA first, which has an operand and autocast enabled; row
+// -1 for none.
 func policyOf(c Ctx, call *Call) (row int, p Policy) {
 	of, operands := policies[call.method], call.Operands()
 	for row := len(AutocastDevices) - 1; row >= 0; row-- {
@@ -130,7 +131,7 @@ func isEligible(t *tensor.Tensor, row int) bool {
 	return t.Device().Type == AutocastDevices[row] && t.DType().IsFloatingPoint() && t.DType() != dtype.Float64
 }
 
-// targetOf is the dtype that a call's arguments are converted to.
+// targetOf returns the dtype that a call's arguments are converted to.
 func targetOf(c Ctx, call *Call, row int, policy Policy) (dtype.DType, error) {
 	lower := c.modes.Autocast.dtype(row)
 	switch policy {
@@ -165,7 +166,7 @@ func cast(c Ctx, t *tensor.Tensor, to dtype.DType) (*tensor.Tensor, error) {
 	return c.ToOptions(t, to, tensor.NoLayout, device.None, false, false, shape.Preserve)
 }
 
-// autocastRow is the row of a type of device by its name.
+// autocastRow returns the row of a type of device by its name.
 func autocastRow(op, name string) (int, error) {
 	row := slices.IndexFunc(AutocastDevices[:], func(t device.Type) bool { return t.String() == name })
 	if row < 0 {
@@ -174,7 +175,7 @@ func autocastRow(op, name string) (int, error) {
 	return row, nil
 }
 
-// SetAutocastEnabled is the operator set_autocast_enabled.
+// SetAutocastEnabled implements the operator set_autocast_enabled.
 func (c Ctx) SetAutocastEnabled(deviceType string, enabled bool) error {
 	const op = "set_autocast_enabled"
 	row, err := autocastRow(op, deviceType)
@@ -184,7 +185,7 @@ func (c Ctx) SetAutocastEnabled(deviceType string, enabled bool) error {
 	return c.set(op, func(m *Modes) { m.Autocast.Enabled[row] = enabled })
 }
 
-// IsAutocastEnabled is the operator is_autocast_enabled.
+// IsAutocastEnabled implements the operator is_autocast_enabled.
 func (c Ctx) IsAutocastEnabled(deviceType string) (bool, error) {
 	row, err := autocastRow("is_autocast_enabled", deviceType)
 	if err != nil {
@@ -193,7 +194,7 @@ func (c Ctx) IsAutocastEnabled(deviceType string) (bool, error) {
 	return c.now().Autocast.Enabled[row], nil
 }
 
-// SetAutocastDtype is the operator set_autocast_dtype.
+// SetAutocastDtype implements the operator set_autocast_dtype.
 func (c Ctx) SetAutocastDtype(deviceType string, d dtype.DType) error {
 	const op = "set_autocast_dtype"
 	row, err := autocastRow(op, deviceType)
@@ -206,7 +207,7 @@ func (c Ctx) SetAutocastDtype(deviceType string, d dtype.DType) error {
 	return c.set(op, func(m *Modes) { m.Autocast.DTypes[row] = d })
 }
 
-// GetAutocastDtype is the operator get_autocast_dtype.
+// GetAutocastDtype implements the operator get_autocast_dtype.
 func (c Ctx) GetAutocastDtype(deviceType string) (dtype.DType, error) {
 	row, err := autocastRow("get_autocast_dtype", deviceType)
 	if err != nil {
@@ -216,27 +217,27 @@ func (c Ctx) GetAutocastDtype(deviceType string) (dtype.DType, error) {
 	return m.Autocast.dtype(row), nil
 }
 
-// SetAutocastCacheEnabled is the operator set_autocast_cache_enabled.
+// SetAutocastCacheEnabled implements the operator set_autocast_cache_enabled.
 func (c Ctx) SetAutocastCacheEnabled(enabled bool) error {
 	return c.set("set_autocast_cache_enabled", func(m *Modes) { m.Autocast.Uncached = !enabled })
 }
 
-// IsAutocastCacheEnabled is the operator is_autocast_cache_enabled.
+// IsAutocastCacheEnabled implements the operator is_autocast_cache_enabled.
 func (c Ctx) IsAutocastCacheEnabled() (bool, error) { return !c.now().Autocast.Uncached, nil }
 
-// AutocastIncrementNesting is the operator autocast_increment_nesting.
+// AutocastIncrementNesting implements the operator autocast_increment_nesting.
 func (c Ctx) AutocastIncrementNesting() (depth int64, err error) {
 	err = c.set("autocast_increment_nesting", func(m *Modes) { m.Autocast.Nesting++; depth = int64(m.Autocast.Nesting) })
 	return depth, err
 }
 
-// AutocastDecrementNesting is the operator autocast_decrement_nesting.
+// AutocastDecrementNesting implements the operator autocast_decrement_nesting.
 func (c Ctx) AutocastDecrementNesting() (depth int64, err error) {
 	err = c.set("autocast_decrement_nesting", func(m *Modes) { m.Autocast.Nesting--; depth = int64(m.Autocast.Nesting) })
 	return depth, err
 }
 
-// ClearAutocastCache is the operator clear_autocast_cache.
+// ClearAutocastCache implements the operator clear_autocast_cache.
 func (c Ctx) ClearAutocastCache() error {
 	casts.clear()
 	return nil

@@ -79,7 +79,7 @@ type Operator struct {
 	steps    *Backend
 }
 
-// boxed is a function of the type of the dispatcher's method that has its calls go to a boxed one.
+// boxed returns a function of the type of the dispatcher's method that has its calls go to a boxed one.
 func (o *Operator) boxed(does Boxed) reflect.Value {
 	of := reflect.TypeOf(o.whole)
 	if s, listed := signatures[of]; listed {
@@ -112,7 +112,7 @@ func (o *Operator) Is(f Facts) bool { return o.facts&f != 0 }
 // Composed reports whether the operator is a composition of others.
 func (o *Operator) Composed() bool { return o.steps != nil }
 
-// Place is that of a parameter among the arguments, -1 for none.
+// Place returns that of a parameter among the arguments, -1 for none.
 func (o *Operator) Place(name string) int {
 	rest := o.names
 	for i := 0; rest != ""; i++ {
@@ -157,7 +157,7 @@ func Serving(does Boxed, serves func(o *Operator) bool) (b Backend) {
 	return b
 }
 
-// Value is an argument.
+// Value returns an argument.
 func Value[T any](x *Call, i int) T { return *x.Args[i].(*T) }
 
 // Given returns the argument with a name, if it has the type T, and otherwise the default.
@@ -170,7 +170,7 @@ func Given[T any](x *Call, name string, otherwise T) T {
 	return otherwise
 }
 
-// First is the place of the first tensor that is no output.
+// First returns the place of the first tensor that is no output.
 func (x *Call) First() int {
 	for i := x.Outs; i < len(x.Args); i++ {
 		if _, ok := x.Args[i].(**tensor.Tensor); ok {
@@ -180,7 +180,7 @@ func (x *Call) First() int {
 	return -1
 }
 
-// Operands are the tensors that are read, those of lists and indices among them; nil ones are left out.
+// Operands returns the tensors that are read, those of lists and indices among them; nil ones are left out.
 func (x *Call) Operands() (all []*tensor.Tensor) {
 	for _, v := range x.Args[x.Outs:] {
 		all = append(all, tensorsIn(v)...)
@@ -188,7 +188,7 @@ func (x *Call) Operands() (all []*tensor.Tensor) {
 	return all
 }
 
-// Tensors are the operands and the outputs.
+// Tensors returns the operands and the outputs.
 func (x *Call) Tensors() (all []*tensor.Tensor) {
 	for _, v := range x.Args {
 		all = append(all, tensorsIn(v)...)
@@ -236,7 +236,7 @@ func anyIn(arguments []any, holds func(t *tensor.Tensor) bool) bool {
 	return false
 }
 
-// Written are the tensors that are written to.
+// Written returns the tensors that are written to.
 func (x *Call) Written() (all []*tensor.Tensor) {
 	for i, v := range x.Args {
 		if x.Writes(i) {
@@ -308,7 +308,7 @@ func (x *Call) Replace(made, other *tensor.Tensor) {
 	}
 }
 
-// Made are the tensors among the results, those of lists too.
+// Made returns the tensors among the results, those of lists too.
 func (x *Call) Made() (all []*tensor.Tensor) {
 	for _, v := range x.Results {
 		switch v := v.(type) {

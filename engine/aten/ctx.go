@@ -20,7 +20,7 @@ type Ctx struct {
 	modes  *Modes      // of the calling thread; nil for the initial modes
 }
 
-// Past is c for calls that a backend makes on the same tensors: the layers of k are behind them.
+// Past returns c for calls that a backend makes on the same tensors: the layers of k are behind them.
 func (c Ctx) Past(k tensor.Keys) Ctx {
 	c.passed |= k
 	return c
@@ -70,7 +70,7 @@ func Record(b Backend)   { recorded = b }
 func Part(b Backend)     { parted = b }
 func Quantize(b Backend) { quantized = b }
 
-// Composed are the operators of engine/composite.
+// Composed returns the operators of engine/composite.
 func Composed() *Backend { return &composed }
 
 // Kind is a key's place in the table of backends.

@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Add is the operator add.
+// Add implements the operator add.
 func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("add", key, keys(self)|keys(other)); err != nil {
@@ -34,7 +34,7 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 	return
 }
 
-// Sub is the operator sub.
+// Sub implements the operator sub.
 func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("sub", key, keys(self)|keys(other)); err != nil {
@@ -56,7 +56,7 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 	return
 }
 
-// Rsub is the operator rsub.
+// Rsub implements the operator rsub.
 func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if err := unmixed("rsub", key, keys(self)|keys(other)); err != nil {
@@ -71,7 +71,7 @@ func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Te
 	return ops.Rsub(self, other, alpha)
 }
 
-// Mul is the operator mul.
+// Mul implements the operator mul.
 func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("mul", key, keys(self)|keys(other)); err != nil {
@@ -93,7 +93,7 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Div is the operator div.
+// Div implements the operator div.
 func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("div", key, keys(self)|keys(other)); err != nil {
@@ -115,7 +115,7 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 	return
 }
 
-// TrueDivide is the operator true_divide.
+// TrueDivide implements the operator true_divide.
 func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("true_divide", key, keys(self)|keys(other)); err != nil {
@@ -137,7 +137,7 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// FloorDivide is the operator floor_divide.
+// FloorDivide implements the operator floor_divide.
 func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("floor_divide", key, keys(self)|keys(other)); err != nil {
@@ -159,7 +159,7 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// Remainder is the operator remainder.
+// Remainder implements the operator remainder.
 func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("remainder", key, keys(self)|keys(other)); err != nil {
@@ -181,7 +181,7 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// Fmod is the operator fmod.
+// Fmod implements the operator fmod.
 func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("fmod", key, keys(self)|keys(other)); err != nil {
@@ -203,7 +203,7 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Pow is the operator pow.
+// Pow implements the operator pow.
 func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
 		if err := outOnly("pow", key, keys(self)|keys(exponent)); err != nil {
@@ -225,7 +225,7 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// FloatPower is the operator float_power.
+// FloatPower implements the operator float_power.
 func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
 		if err := outOnly("float_power", key, keys(self)|keys(exponent)); err != nil {
@@ -247,7 +247,7 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
-// Neg is the operator neg.
+// Neg implements the operator neg.
 func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("neg", key, keys(self)); err != nil {
@@ -269,7 +269,7 @@ func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Positive is the operator positive.
+// Positive implements the operator positive.
 func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Positive; does != nil {
@@ -281,7 +281,7 @@ func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Positive(self)
 }
 
-// Square is the operator square.
+// Square implements the operator square.
 func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("square", key, keys(self)); err != nil {
@@ -303,7 +303,7 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Reciprocal is the operator reciprocal.
+// Reciprocal implements the operator reciprocal.
 func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("reciprocal", key, keys(self)); err != nil {
@@ -325,7 +325,7 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Abs is the operator abs.
+// Abs implements the operator abs.
 func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("abs", key, keys(self)); err != nil {
@@ -347,7 +347,7 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sign is the operator sign.
+// Sign implements the operator sign.
 func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sign", key, keys(self)); err != nil {
@@ -369,7 +369,7 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sgn is the operator sgn.
+// Sgn implements the operator sgn.
 func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sgn", key, keys(self)); err != nil {
@@ -391,7 +391,7 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Copysign is the operator copysign.
+// Copysign implements the operator copysign.
 func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("copysign", key, keys(self)|keys(other)); err != nil {
@@ -413,7 +413,7 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Addcmul is the operator addcmul.
+// Addcmul implements the operator addcmul.
 func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		if err := outOnly("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
@@ -435,7 +435,7 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 	return
 }
 
-// Addcdiv is the operator addcdiv.
+// Addcdiv implements the operator addcdiv.
 func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		if err := outOnly("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
@@ -457,7 +457,7 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 	return
 }
 
-// Lerp is the operator lerp.
+// Lerp implements the operator lerp.
 func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
 		if err := outOnly("lerp", key, keys(self)|keys(end)|keys(weight)); err != nil {
@@ -479,262 +479,262 @@ func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// SetRequiresGrad is the operator set_requires_grad.
+// SetRequiresGrad implements the operator set_requires_grad.
 func (c Ctx) SetRequiresGrad(self *tensor.Tensor, on bool) error {
 	return recorded.SetRequiresGrad(c, self, on)
 }
 
-// RequiresGrad is the operator requires_grad.
+// RequiresGrad implements the operator requires_grad.
 func (c Ctx) RequiresGrad(self *tensor.Tensor) (bool, error) {
 	return recorded.RequiresGrad(c, self)
 }
 
-// IsLeaf is the operator is_leaf.
+// IsLeaf implements the operator is_leaf.
 func (c Ctx) IsLeaf(self *tensor.Tensor) (bool, error) {
 	return recorded.IsLeaf(c, self)
 }
 
-// OutputNr is the operator output_nr.
+// OutputNr implements the operator output_nr.
 func (c Ctx) OutputNr(self *tensor.Tensor) (int64, error) {
 	return recorded.OutputNr(c, self)
 }
 
-// GradFnName is the operator grad_fn_name.
+// GradFnName implements the operator grad_fn_name.
 func (c Ctx) GradFnName(self *tensor.Tensor) (string, error) {
 	return recorded.GradFnName(c, self)
 }
 
-// Grad is the operator grad.
+// Grad implements the operator grad.
 func (c Ctx) Grad(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return recorded.Grad(c, self)
 }
 
-// SetGrad is the operator set_grad.
+// SetGrad implements the operator set_grad.
 func (c Ctx) SetGrad(self, grad *tensor.Tensor) error {
 	return recorded.SetGrad(c, self, grad)
 }
 
-// SetData is the operator set_data_.
+// SetData implements the operator set_data_.
 func (c Ctx) SetData(self, data *tensor.Tensor) error {
 	return recorded.SetData(c, self, data)
 }
 
-// RetainGrad is the operator retain_grad.
+// RetainGrad implements the operator retain_grad.
 func (c Ctx) RetainGrad(self *tensor.Tensor) error {
 	return recorded.RetainGrad(c, self)
 }
 
-// RetainsGrad is the operator retains_grad.
+// RetainsGrad implements the operator retains_grad.
 func (c Ctx) RetainsGrad(self *tensor.Tensor) (bool, error) {
 	return recorded.RetainsGrad(c, self)
 }
 
-// DetachInplace is the operator detach_.
+// DetachInplace implements the operator detach_.
 func (c Ctx) DetachInplace(self *tensor.Tensor) error {
 	return recorded.DetachInplace(c, self)
 }
 
-// Backward is the operator backward.
+// Backward implements the operator backward.
 func (c Ctx) Backward(tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
 	return recorded.Backward(c, tensors, grads, retain, create, inputs)
 }
 
-// AutogradGrad is the operator autograd_grad.
+// AutogradGrad implements the operator autograd_grad.
 func (c Ctx) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	return recorded.AutogradGrad(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
-// GraphReads is the operator graph_reads.
+// GraphReads implements the operator graph_reads.
 func (c Ctx) GraphReads(outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return recorded.GraphReads(c, outputs, inputs)
 }
 
-// GraphWrites is the operator graph_writes.
+// GraphWrites implements the operator graph_writes.
 func (c Ctx) GraphWrites(outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
 	return recorded.GraphWrites(c, outputs, inputs, capture)
 }
 
-// GradFn is the operator grad_fn.
+// GradFn implements the operator grad_fn.
 func (c Ctx) GradFn(self *tensor.Tensor) (tensor.Node, error) {
 	return recorded.GradFn(c, self)
 }
 
-// GradientEdge is the operator gradient_edge.
+// GradientEdge implements the operator gradient_edge.
 func (c Ctx) GradientEdge(self *tensor.Tensor) (tensor.Node, int64, error) {
 	return recorded.GradientEdge(c, self)
 }
 
-// NodeName is the operator node_name.
+// NodeName implements the operator node_name.
 func (c Ctx) NodeName(self tensor.Node) (string, error) {
 	return recorded.NodeName(c, self)
 }
 
-// NodeId is the operator node_id.
+// NodeId implements the operator node_id.
 func (c Ctx) NodeId(self tensor.Node) (int64, error) {
 	return recorded.NodeId(c, self)
 }
 
-// NodeWeak is the operator node_weak.
+// NodeWeak implements the operator node_weak.
 func (c Ctx) NodeWeak(self tensor.Node) (tensor.Node, error) {
 	return recorded.NodeWeak(c, self)
 }
 
-// NodeEdges is the operator node_edges.
+// NodeEdges implements the operator node_edges.
 func (c Ctx) NodeEdges(self tensor.Node) (int64, error) {
 	return recorded.NodeEdges(c, self)
 }
 
-// NodeEdge is the operator node_edge.
+// NodeEdge implements the operator node_edge.
 func (c Ctx) NodeEdge(self tensor.Node, i int64) (tensor.Node, int64, error) {
 	return recorded.NodeEdge(c, self, i)
 }
 
-// NodeVariable is the operator node_variable.
+// NodeVariable implements the operator node_variable.
 func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
 	return recorded.NodeVariable(c, self)
 }
 
-// NodeResult is the operator node_result.
+// NodeResult implements the operator node_result.
 func (c Ctx) NodeResult(self tensor.Node, output int64) (*tensor.Tensor, error) {
 	return recorded.NodeResult(c, self, output)
 }
 
-// NodeSaved is the operator node_saved.
+// NodeSaved implements the operator node_saved.
 func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 	return recorded.NodeSaved(c, self)
 }
 
-// NodeSavedNames is the operator node_saved_names.
+// NodeSavedNames implements the operator node_saved_names.
 func (c Ctx) NodeSavedNames(self tensor.Node) (string, error) {
 	return recorded.NodeSavedNames(c, self)
 }
 
-// NodeSavedAs is the operator node_saved_as.
+// NodeSavedAs implements the operator node_saved_as.
 func (c Ctx) NodeSavedAs(self tensor.Node, name string) ([]*tensor.Tensor, error) {
 	return recorded.NodeSavedAs(c, self, name)
 }
 
-// NodePackSaved is the operator node_pack_saved.
+// NodePackSaved implements the operator node_pack_saved.
 func (c Ctx) NodePackSaved(self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
 	return recorded.NodePackSaved(c, self, name, i, pack, unpack, drop, data, deleter)
 }
 
-// NodeCall is the operator node_call.
+// NodeCall implements the operator node_call.
 func (c Ctx) NodeCall(self tensor.Node, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return recorded.NodeCall(c, self, grads)
 }
 
-// NodeSetContext is the operator node_set_context.
+// NodeSetContext implements the operator node_set_context.
 func (c Ctx) NodeSetContext(self tensor.Node, data, deleter uintptr) error {
 	return recorded.NodeSetContext(c, self, data, deleter)
 }
 
-// NodeContext is the operator node_context.
+// NodeContext implements the operator node_context.
 func (c Ctx) NodeContext(self tensor.Node) (uintptr, error) {
 	return recorded.NodeContext(c, self)
 }
 
-// RegisterHook is the operator register_hook.
+// RegisterHook implements the operator register_hook.
 func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterHook(c, self, function, data, deleter)
 }
 
-// RegisterMultiGradHook is the operator register_multi_grad_hook.
+// RegisterMultiGradHook implements the operator register_multi_grad_hook.
 func (c Ctx) RegisterMultiGradHook(tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterMultiGradHook(c, tensors, first, function, data, deleter)
 }
 
-// RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.
+// RegisterPostAccumulateGradHook implements the operator register_post_accumulate_grad_hook.
 func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
 }
 
-// NodeRegisterHook is the operator node_register_hook.
+// NodeRegisterHook implements the operator node_register_hook.
 func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterHook(c, self, function, data, deleter)
 }
 
-// NodeRegisterPrehook is the operator node_register_prehook.
+// NodeRegisterPrehook implements the operator node_register_prehook.
 func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterPrehook(c, self, function, data, deleter)
 }
 
-// RemoveHook is the operator remove_hook.
+// RemoveHook implements the operator remove_hook.
 func (c Ctx) RemoveHook(number int64) error {
 	return recorded.RemoveHook(c, number)
 }
 
-// PushSavedTensorsHooks is the operator push_saved_tensors_hooks.
+// PushSavedTensorsHooks implements the operator push_saved_tensors_hooks.
 func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter uintptr) error {
 	return recorded.PushSavedTensorsHooks(c, pack, unpack, drop, data, deleter)
 }
 
-// PopSavedTensorsHooks is the operator pop_saved_tensors_hooks.
+// PopSavedTensorsHooks implements the operator pop_saved_tensors_hooks.
 func (c Ctx) PopSavedTensorsHooks() error {
 	return recorded.PopSavedTensorsHooks(c)
 }
 
-// RecordFunction is the operator record_function.
+// RecordFunction implements the operator record_function.
 func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 }
 
-// RecordFunctionWeak is the operator record_function_weak.
+// RecordFunctionWeak implements the operator record_function_weak.
 func (c Ctx) RecordFunctionWeak(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	return recorded.RecordFunctionWeak(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 }
 
-// GetVersion is the operator get_version.
+// GetVersion implements the operator get_version.
 func (c Ctx) GetVersion(self *tensor.Tensor) (int64, error) {
 	return recorded.GetVersion(c, self)
 }
 
-// IncrementVersion is the operator increment_version.
+// IncrementVersion implements the operator increment_version.
 func (c Ctx) IncrementVersion(self *tensor.Tensor) error {
 	return recorded.IncrementVersion(c, self)
 }
 
-// SetDetectAnomaly is the operator set_detect_anomaly.
+// SetDetectAnomaly implements the operator set_detect_anomaly.
 func (c Ctx) SetDetectAnomaly(enabled, checkNan bool) error {
 	return recorded.SetDetectAnomaly(c, enabled, checkNan)
 }
 
-// IsAnomalyEnabled is the operator is_anomaly_enabled.
+// IsAnomalyEnabled implements the operator is_anomaly_enabled.
 func (c Ctx) IsAnomalyEnabled() (bool, error) {
 	return recorded.IsAnomalyEnabled(c)
 }
 
-// IsAnomalyCheckNanEnabled is the operator is_anomaly_check_nan_enabled.
+// IsAnomalyCheckNanEnabled implements the operator is_anomaly_check_nan_enabled.
 func (c Ctx) IsAnomalyCheckNanEnabled() (bool, error) {
 	return recorded.IsAnomalyCheckNanEnabled(c)
 }
 
-// SetAnomalyWatcher is the operator set_anomaly_watcher.
+// SetAnomalyWatcher implements the operator set_anomaly_watcher.
 func (c Ctx) SetAnomalyWatcher(function, data uintptr) error {
 	return recorded.SetAnomalyWatcher(c, function, data)
 }
 
-// NewHandle is the operator new_handle.
+// NewHandle implements the operator new_handle.
 func (c Ctx) NewHandle(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return recorded.NewHandle(c, self)
 }
 
-// IsGrad is the operator is_grad.
+// IsGrad implements the operator is_grad.
 func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
 	return recorded.IsGrad(c, self, other)
 }
 
-// Untracked is the operator untracked.
+// Untracked implements the operator untracked.
 func (c Ctx) Untracked(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return recorded.Untracked(c, self)
 }
 
-// IsInference is the operator is_inference.
+// IsInference implements the operator is_inference.
 func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
 	return recorded.IsInference(c, self)
 }
 
-// Eq is the operator eq.
+// Eq implements the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("eq", key, keys(self)|keys(other)); err != nil {
@@ -756,7 +756,7 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Ne is the operator ne.
+// Ne implements the operator ne.
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("ne", key, keys(self)|keys(other)); err != nil {
@@ -778,7 +778,7 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Lt is the operator lt.
+// Lt implements the operator lt.
 func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("lt", key, keys(self)|keys(other)); err != nil {
@@ -800,7 +800,7 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Le is the operator le.
+// Le implements the operator le.
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("le", key, keys(self)|keys(other)); err != nil {
@@ -822,7 +822,7 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Gt is the operator gt.
+// Gt implements the operator gt.
 func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("gt", key, keys(self)|keys(other)); err != nil {
@@ -844,7 +844,7 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Ge is the operator ge.
+// Ge implements the operator ge.
 func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("ge", key, keys(self)|keys(other)); err != nil {
@@ -866,7 +866,7 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Equal is the operator equal.
+// Equal implements the operator equal.
 func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("equal", key, keys(self)|keys(other)); err != nil {
@@ -881,7 +881,7 @@ func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 	return ops.Equal(self, other)
 }
 
-// Isclose is the operator isclose.
+// Isclose implements the operator isclose.
 func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("isclose", key, keys(self)|keys(other)); err != nil {
@@ -896,7 +896,7 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 	return ops.Isclose(self, other, rtol, atol, equalNan)
 }
 
-// Allclose is the operator allclose.
+// Allclose implements the operator allclose.
 func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("allclose", key, keys(self)|keys(other)); err != nil {
@@ -911,7 +911,7 @@ func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan b
 	return ops.Allclose(self, other, rtol, atol, equalNan)
 }
 
-// Isnan is the operator isnan.
+// Isnan implements the operator isnan.
 func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isnan; does != nil {
@@ -923,7 +923,7 @@ func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Isnan(self)
 }
 
-// Isinf is the operator isinf.
+// Isinf implements the operator isinf.
 func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isinf; does != nil {
@@ -935,7 +935,7 @@ func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Isinf(self)
 }
 
-// Isfinite is the operator isfinite.
+// Isfinite implements the operator isfinite.
 func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isfinite; does != nil {
@@ -947,7 +947,7 @@ func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Isfinite(self)
 }
 
-// Isreal is the operator isreal.
+// Isreal implements the operator isreal.
 func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Isreal; does != nil {
@@ -959,7 +959,7 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Isreal(self)
 }
 
-// Isposinf is the operator isposinf.
+// Isposinf implements the operator isposinf.
 func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("isposinf", key, keys(self)); err != nil {
@@ -981,7 +981,7 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Isneginf is the operator isneginf.
+// Isneginf implements the operator isneginf.
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("isneginf", key, keys(self)); err != nil {
@@ -1003,7 +1003,7 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Signbit is the operator signbit.
+// Signbit implements the operator signbit.
 func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("signbit", key, keys(self)); err != nil {
@@ -1025,7 +1025,7 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// ComplexParts is the operator complex.
+// ComplexParts implements the operator complex.
 func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(re) | keys(im)); key != 0 {
 		if err := outOnly("complex", key, keys(re)|keys(im)); err != nil {
@@ -1047,7 +1047,7 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Polar is the operator polar.
+// Polar implements the operator polar.
 func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
 		if err := outOnly("polar", key, keys(abs)|keys(angle)); err != nil {
@@ -1069,7 +1069,7 @@ func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Real is the operator real.
+// Real implements the operator real.
 func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Real; does != nil {
@@ -1081,7 +1081,7 @@ func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Real(self)
 }
 
-// Imag is the operator imag.
+// Imag implements the operator imag.
 func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Imag; does != nil {
@@ -1093,7 +1093,7 @@ func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Imag(self)
 }
 
-// ViewAsReal is the operator view_as_real.
+// ViewAsReal implements the operator view_as_real.
 func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ViewAsReal; does != nil {
@@ -1105,7 +1105,7 @@ func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.ViewAsReal(self)
 }
 
-// ViewAsComplex is the operator view_as_complex.
+// ViewAsComplex implements the operator view_as_complex.
 func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).ViewAsComplex; does != nil {
@@ -1117,7 +1117,7 @@ func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.ViewAsComplex(self)
 }
 
-// Conj is the operator conj.
+// Conj implements the operator conj.
 func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Conj; does != nil {
@@ -1129,7 +1129,7 @@ func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Conj(self)
 }
 
-// NegView is the operator neg_view.
+// NegView implements the operator neg_view.
 func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NegView; does != nil {
@@ -1141,7 +1141,7 @@ func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.NegView(self)
 }
 
-// ConjPhysical is the operator conj_physical.
+// ConjPhysical implements the operator conj_physical.
 func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("conj_physical", key, keys(self)); err != nil {
@@ -1163,7 +1163,7 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// ResolveConj is the operator resolve_conj.
+// ResolveConj implements the operator resolve_conj.
 func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ResolveConj; does != nil {
@@ -1175,7 +1175,7 @@ func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.ResolveConj(self)
 }
 
-// ResolveNeg is the operator resolve_neg.
+// ResolveNeg implements the operator resolve_neg.
 func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ResolveNeg; does != nil {
@@ -1187,7 +1187,7 @@ func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.ResolveNeg(self)
 }
 
-// Angle is the operator angle.
+// Angle implements the operator angle.
 func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("angle", key, keys(self)); err != nil {
@@ -1209,7 +1209,7 @@ func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Clone is the operator clone.
+// Clone implements the operator clone.
 func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Clone; does != nil {
@@ -1221,7 +1221,7 @@ func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor
 	return ops.Clone(self, f)
 }
 
-// Contiguous is the operator contiguous.
+// Contiguous implements the operator contiguous.
 func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Contiguous; does != nil {
@@ -1233,7 +1233,7 @@ func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.T
 	return ops.Contiguous(self, f)
 }
 
-// ToOptions is the operator to.
+// ToOptions implements the operator to.
 func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
 		if does := backend(key).ToOptions; does != nil {
@@ -1245,7 +1245,7 @@ func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 	return ops.ToOptions(self, d, layout, dev, async, forced, f)
 }
 
-// Copy is the operator copy_.
+// Copy implements the operator copy_.
 func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
 		if err := unmixed("copy_", key, keys(self)|keys(src)); err != nil {
@@ -1264,7 +1264,7 @@ func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	return
 }
 
-// Fill is the operator fill.
+// Fill implements the operator fill.
 func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(value)); key != 0 {
 		if err := outOnly("fill", key, keys(self)|keys(value)); err != nil {
@@ -1286,7 +1286,7 @@ func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Zero is the operator zero_.
+// Zero implements the operator zero_.
 func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Zero; does != nil {
@@ -1302,7 +1302,7 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 	return
 }
 
-// Item is the operator item.
+// Item implements the operator item.
 func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Item; does != nil {
@@ -1314,7 +1314,7 @@ func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 	return ops.Item(self)
 }
 
-// IsContiguous is the operator is_contiguous.
+// IsContiguous implements the operator is_contiguous.
 func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsContiguous; does != nil {
@@ -1326,7 +1326,7 @@ func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, e
 	return ops.IsContiguous(self, f)
 }
 
-// IsSetTo is the operator is_set_to.
+// IsSetTo implements the operator is_set_to.
 func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("is_set_to", key, keys(self)|keys(other)); err != nil {
@@ -1341,7 +1341,7 @@ func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 	return ops.IsSetTo(self, other)
 }
 
-// Resize is the operator resize_.
+// Resize implements the operator resize_.
 func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Resize; does != nil {
@@ -1354,7 +1354,7 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 	return
 }
 
-// ResizeAs is the operator resize_as_.
+// ResizeAs implements the operator resize_as_.
 func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
 	if key := c.ahead(keys(self) | keys(template)); key != 0 {
 		if err := unmixed("resize_as_", key, keys(self)|keys(template)); err != nil {
@@ -1370,7 +1370,7 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 	return
 }
 
-// Set is the operator set_.
+// Set implements the operator set_.
 func (c Ctx) Set(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Set; does != nil {
@@ -1386,7 +1386,7 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 	return
 }
 
-// SetTensor is the operator set_.
+// SetTensor implements the operator set_.
 func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
 		if err := unmixed("set_", key, keys(self)|keys(source)); err != nil {
@@ -1405,7 +1405,7 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 	return
 }
 
-// SetTensorGeometry is the operator set_.
+// SetTensorGeometry implements the operator set_.
 func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
 		if err := unmixed("set_", key, keys(self)|keys(source)); err != nil {
@@ -1424,7 +1424,7 @@ func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, 
 	return
 }
 
-// SetStorage is the operator set_.
+// SetStorage implements the operator set_.
 func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SetStorage; does != nil {
@@ -1440,7 +1440,7 @@ func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error
 	return
 }
 
-// SetStorageGeometry is the operator set_.
+// SetStorageGeometry implements the operator set_.
 func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SetStorageGeometry; does != nil {
@@ -1456,7 +1456,7 @@ func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, of
 	return
 }
 
-// FillDiagonal is the operator fill_diagonal_.
+// FillDiagonal implements the operator fill_diagonal_.
 func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FillDiagonal; does != nil {
@@ -1472,7 +1472,7 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 	return
 }
 
-// Zeros is the operator zeros.
+// Zeros implements the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Zeros; does != nil {
@@ -1489,7 +1489,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	return
 }
 
-// Ones is the operator ones.
+// Ones implements the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Ones; does != nil {
@@ -1506,7 +1506,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 	return
 }
 
-// Full is the operator full.
+// Full implements the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Full; does != nil {
@@ -1523,7 +1523,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 	return
 }
 
-// Empty is the operator empty.
+// Empty implements the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Empty; does != nil {
@@ -1540,7 +1540,7 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	return
 }
 
-// EmptyStrided is the operator empty_strided.
+// EmptyStrided implements the operator empty_strided.
 func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).EmptyStrided; does != nil {
@@ -1553,7 +1553,7 @@ func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Lay
 	return ops.EmptyStrided(size, stride, d, layout, dev)
 }
 
-// EmptyPermuted is the operator empty_permuted.
+// EmptyPermuted implements the operator empty_permuted.
 func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).EmptyPermuted; does != nil {
@@ -1566,7 +1566,7 @@ func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.
 	return ops.EmptyPermuted(size, physical, d, layout, dev)
 }
 
-// ScalarTensor is the operator scalar_tensor.
+// ScalarTensor implements the operator scalar_tensor.
 func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).ScalarTensor; does != nil {
@@ -1579,7 +1579,7 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 	return ops.ScalarTensor(value, d, layout, dev)
 }
 
-// ArangeStart is the operator arange.
+// ArangeStart implements the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).ArangeStart; does != nil {
@@ -1596,7 +1596,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 	return
 }
 
-// ArangeStartStep is the operator arange.
+// ArangeStartStep implements the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).ArangeStartStep; does != nil {
@@ -1613,7 +1613,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 	return
 }
 
-// Arange is the operator arange.
+// Arange implements the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Arange; does != nil {
@@ -1630,7 +1630,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 	return
 }
 
-// Range is the operator range.
+// Range implements the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Range; does != nil {
@@ -1647,7 +1647,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 	return
 }
 
-// Linspace is the operator linspace.
+// Linspace implements the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Linspace; does != nil {
@@ -1664,7 +1664,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	return
 }
 
-// LinspaceTensorTensor is the operator linspace.
+// LinspaceTensorTensor implements the operator linspace.
 func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err := unmixed("linspace", key, keys(out)|keys(start)|keys(end)); err != nil {
@@ -1681,7 +1681,7 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 	return composed.LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
 }
 
-// LinspaceTensorScalar is the operator linspace.
+// LinspaceTensorScalar implements the operator linspace.
 func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err := unmixed("linspace", key, keys(out)|keys(start)); err != nil {
@@ -1698,7 +1698,7 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 	return composed.LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
 }
 
-// LinspaceScalarTensor is the operator linspace.
+// LinspaceScalarTensor implements the operator linspace.
 func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err := unmixed("linspace", key, keys(out)|keys(end)); err != nil {
@@ -1715,7 +1715,7 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 	return composed.LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
 }
 
-// Logspace is the operator logspace.
+// Logspace implements the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Logspace; does != nil {
@@ -1732,7 +1732,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	return
 }
 
-// LogspaceTensorTensor is the operator logspace.
+// LogspaceTensorTensor implements the operator logspace.
 func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err := unmixed("logspace", key, keys(out)|keys(start)|keys(end)); err != nil {
@@ -1749,7 +1749,7 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 	return composed.LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
-// LogspaceTensorScalar is the operator logspace.
+// LogspaceTensorScalar implements the operator logspace.
 func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err := unmixed("logspace", key, keys(out)|keys(start)); err != nil {
@@ -1766,7 +1766,7 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 	return composed.LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
 }
 
-// LogspaceScalarTensor is the operator logspace.
+// LogspaceScalarTensor implements the operator logspace.
 func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err := unmixed("logspace", key, keys(out)|keys(end)); err != nil {
@@ -1783,7 +1783,7 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 	return composed.LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
-// Eye is the operator eye.
+// Eye implements the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Eye; does != nil {
@@ -1800,7 +1800,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 	return
 }
 
-// EyeM is the operator eye.
+// EyeM implements the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).EyeM; does != nil {
@@ -1817,7 +1817,7 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 	return
 }
 
-// TrilIndices is the operator tril_indices.
+// TrilIndices implements the operator tril_indices.
 func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).TrilIndices; does != nil {
@@ -1830,7 +1830,7 @@ func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 	return ops.TrilIndices(row, col, offset, d, layout, dev)
 }
 
-// TriuIndices is the operator triu_indices.
+// TriuIndices implements the operator triu_indices.
 func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).TriuIndices; does != nil {
@@ -1843,7 +1843,7 @@ func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 	return ops.TriuIndices(row, col, offset, d, layout, dev)
 }
 
-// EmptyLike is the operator empty_like.
+// EmptyLike implements the operator empty_like.
 func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).EmptyLike; does != nil {
@@ -1855,7 +1855,7 @@ func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 	return ops.EmptyLike(self, d, layout, dev, f)
 }
 
-// ZerosLike is the operator zeros_like.
+// ZerosLike implements the operator zeros_like.
 func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).ZerosLike; does != nil {
@@ -1867,7 +1867,7 @@ func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 	return ops.ZerosLike(self, d, layout, dev, f)
 }
 
-// OnesLike is the operator ones_like.
+// OnesLike implements the operator ones_like.
 func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).OnesLike; does != nil {
@@ -1879,7 +1879,7 @@ func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, 
 	return ops.OnesLike(self, d, layout, dev, f)
 }
 
-// FullLike is the operator full_like.
+// FullLike implements the operator full_like.
 func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).FullLike; does != nil {
@@ -1891,7 +1891,7 @@ func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, la
 	return ops.FullLike(self, value, d, layout, dev, f)
 }
 
-// NewEmpty is the operator new_empty.
+// NewEmpty implements the operator new_empty.
 func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewEmpty; does != nil {
@@ -1903,7 +1903,7 @@ func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 	return ops.NewEmpty(self, size, d, layout, dev)
 }
 
-// NewEmptyStrided is the operator new_empty_strided.
+// NewEmptyStrided implements the operator new_empty_strided.
 func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewEmptyStrided; does != nil {
@@ -1915,7 +1915,7 @@ func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.
 	return ops.NewEmptyStrided(self, size, stride, d, layout, dev)
 }
 
-// NewFull is the operator new_full.
+// NewFull implements the operator new_full.
 func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewFull; does != nil {
@@ -1927,7 +1927,7 @@ func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 	return ops.NewFull(self, size, value, d, layout, dev)
 }
 
-// NewZeros is the operator new_zeros.
+// NewZeros implements the operator new_zeros.
 func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewZeros; does != nil {
@@ -1939,7 +1939,7 @@ func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 	return ops.NewZeros(self, size, d, layout, dev)
 }
 
-// NewOnes is the operator new_ones.
+// NewOnes implements the operator new_ones.
 func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewOnes; does != nil {
@@ -1951,7 +1951,7 @@ func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout te
 	return ops.NewOnes(self, size, d, layout, dev)
 }
 
-// BartlettWindow is the operator bartlett_window.
+// BartlettWindow implements the operator bartlett_window.
 func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).BartlettWindow; does != nil {
@@ -1961,7 +1961,7 @@ func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout t
 	return composed.BartlettWindow(c, length, periodic, d, layout, dev)
 }
 
-// HannWindow is the operator hann_window.
+// HannWindow implements the operator hann_window.
 func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).HannWindow; does != nil {
@@ -1971,7 +1971,7 @@ func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tenso
 	return composed.HannWindow(c, length, periodic, d, layout, dev)
 }
 
-// HammingWindow is the operator hamming_window.
+// HammingWindow implements the operator hamming_window.
 func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).HammingWindow; does != nil {
@@ -1981,7 +1981,7 @@ func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d d
 	return composed.HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 }
 
-// BlackmanWindow is the operator blackman_window.
+// BlackmanWindow implements the operator blackman_window.
 func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).BlackmanWindow; does != nil {
@@ -1991,7 +1991,7 @@ func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout t
 	return composed.BlackmanWindow(c, length, periodic, d, layout, dev)
 }
 
-// KaiserWindow is the operator kaiser_window.
+// KaiserWindow implements the operator kaiser_window.
 func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).KaiserWindow; does != nil {
@@ -2001,7 +2001,7 @@ func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DTy
 	return composed.KaiserWindow(c, length, periodic, beta, d, layout, dev)
 }
 
-// Vander is the operator vander.
+// Vander implements the operator vander.
 func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(x)); key != 0 {
 		if does := backend(key).Vander; does != nil {
@@ -2011,172 +2011,172 @@ func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tenso
 	return composed.Vander(c, x, n, increasing)
 }
 
-// DeviceCount is the operator device_count.
+// DeviceCount implements the operator device_count.
 func (c Ctx) DeviceCount(name string) (int64, error) {
 	return ops.DeviceCount(name)
 }
 
-// DeviceAbsence is the operator device_absence.
+// DeviceAbsence implements the operator device_absence.
 func (c Ctx) DeviceAbsence(name string) (string, error) {
 	return ops.DeviceAbsence(name)
 }
 
-// DeviceSynchronize is the operator device_synchronize.
+// DeviceSynchronize implements the operator device_synchronize.
 func (c Ctx) DeviceSynchronize(d device.Device) error {
 	return ops.DeviceSynchronize(d)
 }
 
-// DeviceMemory is the operator device_memory.
+// DeviceMemory implements the operator device_memory.
 func (c Ctx) DeviceMemory(d device.Device) (int64, int64, int64, int64, int64, int64, int64, error) {
 	return ops.DeviceMemory(d)
 }
 
-// DeviceAllocations is the operator device_allocations.
+// DeviceAllocations implements the operator device_allocations.
 func (c Ctx) DeviceAllocations(d device.Device) (int64, int64, int64, error) {
 	return ops.DeviceAllocations(d)
 }
 
-// DeviceResetPeakMemory is the operator device_reset_peak_memory.
+// DeviceResetPeakMemory implements the operator device_reset_peak_memory.
 func (c Ctx) DeviceResetPeakMemory(d device.Device) error {
 	return ops.DeviceResetPeakMemory(d)
 }
 
-// DeviceSetMemoryLimit is the operator device_set_memory_limit.
+// DeviceSetMemoryLimit implements the operator device_set_memory_limit.
 func (c Ctx) DeviceSetMemoryLimit(d device.Device, nbytes int64) error {
 	return ops.DeviceSetMemoryLimit(d, nbytes)
 }
 
-// DeviceCurrent is the operator device_current.
+// DeviceCurrent implements the operator device_current.
 func (c Ctx) DeviceCurrent(name string) (int64, error) {
 	return ops.DeviceCurrent(name)
 }
 
-// DeviceSetCurrent is the operator device_set_current.
+// DeviceSetCurrent implements the operator device_set_current.
 func (c Ctx) DeviceSetCurrent(d device.Device) error {
 	return ops.DeviceSetCurrent(d)
 }
 
-// DeviceName is the operator device_name.
+// DeviceName implements the operator device_name.
 func (c Ctx) DeviceName(d device.Device) (string, error) {
 	return ops.DeviceName(d)
 }
 
-// DeviceUuid is the operator device_uuid.
+// DeviceUuid implements the operator device_uuid.
 func (c Ctx) DeviceUuid(d device.Device) (string, error) {
 	return ops.DeviceUuid(d)
 }
 
-// DeviceAttribute is the operator device_attribute.
+// DeviceAttribute implements the operator device_attribute.
 func (c Ctx) DeviceAttribute(d device.Device, name string) (int64, error) {
 	return ops.DeviceAttribute(d, name)
 }
 
-// DeviceCanAccessPeer is the operator device_can_access_peer.
+// DeviceCanAccessPeer implements the operator device_can_access_peer.
 func (c Ctx) DeviceCanAccessPeer(d, peer device.Device) (bool, error) {
 	return ops.DeviceCanAccessPeer(d, peer)
 }
 
-// DeviceOfPointer is the operator device_of_pointer.
+// DeviceOfPointer implements the operator device_of_pointer.
 func (c Ctx) DeviceOfPointer(name string, data uintptr) (device.Device, error) {
 	return ops.DeviceOfPointer(name, data)
 }
 
-// StreamNew is the operator stream_new.
+// StreamNew implements the operator stream_new.
 func (c Ctx) StreamNew(d device.Device, priority int64) (int64, error) {
 	return ops.StreamNew(d, priority)
 }
 
-// StreamPriorities is the operator stream_priorities.
+// StreamPriorities implements the operator stream_priorities.
 func (c Ctx) StreamPriorities(d device.Device) (int64, int64, error) {
 	return ops.StreamPriorities(d)
 }
 
-// StreamExternal is the operator stream_external.
+// StreamExternal implements the operator stream_external.
 func (c Ctx) StreamExternal(d device.Device, handle int64) (int64, error) {
 	return ops.StreamExternal(d, handle)
 }
 
-// StreamCurrent is the operator stream_current.
+// StreamCurrent implements the operator stream_current.
 func (c Ctx) StreamCurrent(d device.Device) (int64, error) {
 	return ops.StreamCurrent(d)
 }
 
-// StreamSetCurrent is the operator stream_set_current.
+// StreamSetCurrent implements the operator stream_set_current.
 func (c Ctx) StreamSetCurrent(stream int64) error {
 	return ops.StreamSetCurrent(stream)
 }
 
-// StreamDefault is the operator stream_default.
+// StreamDefault implements the operator stream_default.
 func (c Ctx) StreamDefault(d device.Device) (int64, error) {
 	return ops.StreamDefault(d)
 }
 
-// StreamDevice is the operator stream_device.
+// StreamDevice implements the operator stream_device.
 func (c Ctx) StreamDevice(stream int64) (device.Device, error) {
 	return ops.StreamDevice(stream)
 }
 
-// StreamHandle is the operator stream_handle.
+// StreamHandle implements the operator stream_handle.
 func (c Ctx) StreamHandle(stream int64) (int64, error) {
 	return ops.StreamHandle(stream)
 }
 
-// StreamQuery is the operator stream_query.
+// StreamQuery implements the operator stream_query.
 func (c Ctx) StreamQuery(stream int64) (bool, error) {
 	return ops.StreamQuery(stream)
 }
 
-// StreamSynchronize is the operator stream_synchronize.
+// StreamSynchronize implements the operator stream_synchronize.
 func (c Ctx) StreamSynchronize(stream int64) error {
 	return ops.StreamSynchronize(stream)
 }
 
-// StreamWaitStream is the operator stream_wait_stream.
+// StreamWaitStream implements the operator stream_wait_stream.
 func (c Ctx) StreamWaitStream(stream, other int64) error {
 	return ops.StreamWaitStream(stream, other)
 }
 
-// StreamWaitEvent is the operator stream_wait_event.
+// StreamWaitEvent implements the operator stream_wait_event.
 func (c Ctx) StreamWaitEvent(stream, event int64) error {
 	return ops.StreamWaitEvent(stream, event)
 }
 
-// EventNew is the operator event_new.
+// EventNew implements the operator event_new.
 func (c Ctx) EventNew(d device.Device, timing, blocking bool) (int64, error) {
 	return ops.EventNew(d, timing, blocking)
 }
 
-// EventFree is the operator event_free.
+// EventFree implements the operator event_free.
 func (c Ctx) EventFree(event int64) error {
 	return ops.EventFree(event)
 }
 
-// EventRecord is the operator event_record.
+// EventRecord implements the operator event_record.
 func (c Ctx) EventRecord(event, stream int64) error {
 	return ops.EventRecord(event, stream)
 }
 
-// EventQuery is the operator event_query.
+// EventQuery implements the operator event_query.
 func (c Ctx) EventQuery(event int64) (bool, error) {
 	return ops.EventQuery(event)
 }
 
-// EventSynchronize is the operator event_synchronize.
+// EventSynchronize implements the operator event_synchronize.
 func (c Ctx) EventSynchronize(event int64) error {
 	return ops.EventSynchronize(event)
 }
 
-// EventElapsedTime is the operator event_elapsed_time.
+// EventElapsedTime implements the operator event_elapsed_time.
 func (c Ctx) EventElapsedTime(start, end int64) (float64, error) {
 	return ops.EventElapsedTime(start, end)
 }
 
-// EventHandle is the operator event_handle.
+// EventHandle implements the operator event_handle.
 func (c Ctx) EventHandle(event int64) (int64, error) {
 	return ops.EventHandle(event)
 }
 
-// FftC2c is the operator fft_c2c.
+// FftC2c implements the operator fft_c2c.
 func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FftC2c; does != nil {
@@ -2188,7 +2188,7 @@ func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float6
 	return ops.FftC2c(self, dim, forward, scale)
 }
 
-// FftR2c is the operator fft_r2c.
+// FftR2c implements the operator fft_r2c.
 func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FftR2c; does != nil {
@@ -2200,7 +2200,7 @@ func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float
 	return ops.FftR2c(self, dim, onesided, scale)
 }
 
-// FftC2r is the operator fft_c2r.
+// FftC2r implements the operator fft_c2r.
 func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FftC2r; does != nil {
@@ -2212,7 +2212,7 @@ func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *te
 	return ops.FftC2r(self, dim, size, scale)
 }
 
-// FftFft is the operator fft.fft.
+// FftFft implements the operator fft.fft.
 func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.fft", key, keys(self)); err != nil {
@@ -2232,7 +2232,7 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 	return composed.FftFft(c, out, self, n, dim, norm)
 }
 
-// FftIfft is the operator fft.ifft.
+// FftIfft implements the operator fft.ifft.
 func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ifft", key, keys(self)); err != nil {
@@ -2252,7 +2252,7 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 	return composed.FftIfft(c, out, self, n, dim, norm)
 }
 
-// FftRfft is the operator fft.rfft.
+// FftRfft implements the operator fft.rfft.
 func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.rfft", key, keys(self)); err != nil {
@@ -2272,7 +2272,7 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 	return composed.FftRfft(c, out, self, n, dim, norm)
 }
 
-// FftIrfft is the operator fft.irfft.
+// FftIrfft implements the operator fft.irfft.
 func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.irfft", key, keys(self)); err != nil {
@@ -2292,7 +2292,7 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 	return composed.FftIrfft(c, out, self, n, dim, norm)
 }
 
-// FftHfft is the operator fft.hfft.
+// FftHfft implements the operator fft.hfft.
 func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.hfft", key, keys(self)); err != nil {
@@ -2312,7 +2312,7 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 	return composed.FftHfft(c, out, self, n, dim, norm)
 }
 
-// FftIhfft is the operator fft.ihfft.
+// FftIhfft implements the operator fft.ihfft.
 func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ihfft", key, keys(self)); err != nil {
@@ -2332,7 +2332,7 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 	return composed.FftIhfft(c, out, self, n, dim, norm)
 }
 
-// FftFft2 is the operator fft.fft2.
+// FftFft2 implements the operator fft.fft2.
 func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.fft2", key, keys(self)); err != nil {
@@ -2352,7 +2352,7 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 	return composed.FftFft2(c, out, self, size, dim, norm)
 }
 
-// FftFftn is the operator fft.fftn.
+// FftFftn implements the operator fft.fftn.
 func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.fftn", key, keys(self)); err != nil {
@@ -2372,7 +2372,7 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 	return composed.FftFftn(c, out, self, size, dim, norm)
 }
 
-// FftIfft2 is the operator fft.ifft2.
+// FftIfft2 implements the operator fft.ifft2.
 func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ifft2", key, keys(self)); err != nil {
@@ -2392,7 +2392,7 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 	return composed.FftIfft2(c, out, self, size, dim, norm)
 }
 
-// FftIfftn is the operator fft.ifftn.
+// FftIfftn implements the operator fft.ifftn.
 func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ifftn", key, keys(self)); err != nil {
@@ -2412,7 +2412,7 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 	return composed.FftIfftn(c, out, self, size, dim, norm)
 }
 
-// FftRfft2 is the operator fft.rfft2.
+// FftRfft2 implements the operator fft.rfft2.
 func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.rfft2", key, keys(self)); err != nil {
@@ -2432,7 +2432,7 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 	return composed.FftRfft2(c, out, self, size, dim, norm)
 }
 
-// FftRfftn is the operator fft.rfftn.
+// FftRfftn implements the operator fft.rfftn.
 func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.rfftn", key, keys(self)); err != nil {
@@ -2452,7 +2452,7 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 	return composed.FftRfftn(c, out, self, size, dim, norm)
 }
 
-// FftIrfft2 is the operator fft.irfft2.
+// FftIrfft2 implements the operator fft.irfft2.
 func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.irfft2", key, keys(self)); err != nil {
@@ -2472,7 +2472,7 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 	return composed.FftIrfft2(c, out, self, size, dim, norm)
 }
 
-// FftIrfftn is the operator fft.irfftn.
+// FftIrfftn implements the operator fft.irfftn.
 func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.irfftn", key, keys(self)); err != nil {
@@ -2492,7 +2492,7 @@ func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 	return composed.FftIrfftn(c, out, self, size, dim, norm)
 }
 
-// FftHfft2 is the operator fft.hfft2.
+// FftHfft2 implements the operator fft.hfft2.
 func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("fft.hfft2", key, keys(self)); err != nil {
@@ -2512,7 +2512,7 @@ func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 	return composed.FftHfft2(c, out, self, size, dim, norm)
 }
 
-// FftHfftn is the operator fft.hfftn.
+// FftHfftn implements the operator fft.hfftn.
 func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("fft.hfftn", key, keys(self)); err != nil {
@@ -2532,7 +2532,7 @@ func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 	return composed.FftHfftn(c, out, self, size, dim, norm)
 }
 
-// FftIhfft2 is the operator fft.ihfft2.
+// FftIhfft2 implements the operator fft.ihfft2.
 func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("fft.ihfft2", key, keys(self)); err != nil {
@@ -2552,7 +2552,7 @@ func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 	return composed.FftIhfft2(c, out, self, size, dim, norm)
 }
 
-// FftIhfftn is the operator fft.ihfftn.
+// FftIhfftn implements the operator fft.ihfftn.
 func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("fft.ihfftn", key, keys(self)); err != nil {
@@ -2572,7 +2572,7 @@ func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 	return composed.FftIhfftn(c, out, self, size, dim, norm)
 }
 
-// FftFftshift is the operator fft.fftshift.
+// FftFftshift implements the operator fft.fftshift.
 func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FftFftshift; does != nil {
@@ -2582,7 +2582,7 @@ func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, erro
 	return composed.FftFftshift(c, self, dim)
 }
 
-// FftIfftshift is the operator fft.ifftshift.
+// FftIfftshift implements the operator fft.ifftshift.
 func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FftIfftshift; does != nil {
@@ -2592,7 +2592,7 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, err
 	return composed.FftIfftshift(c, self, dim)
 }
 
-// FftFftfreq is the operator fft.fftfreq.
+// FftFftfreq implements the operator fft.fftfreq.
 func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFftfreq == nil {
@@ -2606,7 +2606,7 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 	return composed.FftFftfreq(c, out, n, d, dt, layout, dev)
 }
 
-// FftRfftfreq is the operator fft.rfftfreq.
+// FftRfftfreq implements the operator fft.rfftfreq.
 func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfftfreq == nil {
@@ -2620,7 +2620,7 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
 }
 
-// SignalPad is the operator signal_pad.
+// SignalPad implements the operator signal_pad.
 func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SignalPad; does != nil {
@@ -2630,7 +2630,7 @@ func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*
 	return composed.SignalPad(c, self, before, after, mode)
 }
 
-// Stft is the operator stft.
+// Stft implements the operator stft.
 func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(window) | c.casting(1)); key != 0 {
 		if err := unmixed("stft", key, keys(self)|keys(window)); err != nil {
@@ -2643,7 +2643,7 @@ func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int,
 	return composed.Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 }
 
-// Istft is the operator istft.
+// Istft implements the operator istft.
 func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(window)); key != 0 {
 		if err := unmixed("istft", key, keys(self)|keys(window)); err != nil {
@@ -2656,7 +2656,7 @@ func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int
 	return composed.Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 }
 
-// Save is the operator save.
+// Save implements the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Save; does != nil {
@@ -2668,7 +2668,7 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 	return ops.Save(path, structure, tensors, compact)
 }
 
-// SaveBytes is the operator save_bytes.
+// SaveBytes implements the operator save_bytes.
 func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SaveBytes; does != nil {
@@ -2680,7 +2680,7 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 	return ops.SaveBytes(structure, tensors, compact)
 }
 
-// SaveDict is the operator save_dict.
+// SaveDict implements the operator save_dict.
 func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SaveDict; does != nil {
@@ -2692,12 +2692,12 @@ func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, com
 	return ops.SaveDict(path, names, tensors, compact)
 }
 
-// Load is the operator load.
+// Load implements the operator load.
 func (c Ctx) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor, error) {
 	return ops.Load(path, mapLocation, mmap)
 }
 
-// LoadBytes is the operator load_bytes.
+// LoadBytes implements the operator load_bytes.
 func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).LoadBytes; does != nil {
@@ -2709,12 +2709,12 @@ func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 [
 	return ops.LoadBytes(data, mapLocation)
 }
 
-// LoadDict is the operator load_dict.
+// LoadDict implements the operator load_dict.
 func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.Tensor, error) {
 	return ops.LoadDict(path, mapLocation, mmap)
 }
 
-// ArchiveSave is the operator archive_save.
+// ArchiveSave implements the operator archive_save.
 func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArchiveSave; does != nil {
@@ -2726,7 +2726,7 @@ func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) 
 	return ops.ArchiveSave(path, names, records)
 }
 
-// ArchiveSaveBytes is the operator archive_save_bytes.
+// ArchiveSaveBytes implements the operator archive_save_bytes.
 func (c Ctx) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArchiveSaveBytes; does != nil {
@@ -2738,12 +2738,12 @@ func (c Ctx) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *ten
 	return ops.ArchiveSaveBytes(names, records)
 }
 
-// ArchiveLoad is the operator archive_load.
+// ArchiveLoad implements the operator archive_load.
 func (c Ctx) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, error) {
 	return ops.ArchiveLoad(path, mmap)
 }
 
-// ArchiveLoadBytes is the operator archive_load_bytes.
+// ArchiveLoadBytes implements the operator archive_load_bytes.
 func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArchiveLoadBytes; does != nil {
@@ -2755,7 +2755,7 @@ func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Te
 	return ops.ArchiveLoadBytes(data)
 }
 
-// PickleRename is the operator pickle_rename.
+// PickleRename implements the operator pickle_rename.
 func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).PickleRename; does != nil {
@@ -2767,7 +2767,7 @@ func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tens
 	return ops.PickleRename(data, from, to)
 }
 
-// SafetensorsSaveFile is the operator safetensors_save_file.
+// SafetensorsSaveFile implements the operator safetensors_save_file.
 func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SafetensorsSaveFile; does != nil {
@@ -2779,7 +2779,7 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 	return ops.SafetensorsSaveFile(path, names, tensors, metadata)
 }
 
-// SafetensorsSave is the operator safetensors_save.
+// SafetensorsSave implements the operator safetensors_save.
 func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SafetensorsSave; does != nil {
@@ -2791,12 +2791,12 @@ func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata 
 	return ops.SafetensorsSave(names, tensors, metadata)
 }
 
-// SafetensorsLoadFile is the operator safetensors_load_file.
+// SafetensorsLoadFile implements the operator safetensors_load_file.
 func (c Ctx) SafetensorsLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, string, error) {
 	return ops.SafetensorsLoadFile(path, names, mmap)
 }
 
-// SafetensorsLoad is the operator safetensors_load.
+// SafetensorsLoad implements the operator safetensors_load.
 func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 string, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SafetensorsLoad; does != nil {
@@ -2808,12 +2808,12 @@ func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Ten
 	return ops.SafetensorsLoad(data)
 }
 
-// SafetensorsOpen is the operator safetensors_open.
+// SafetensorsOpen implements the operator safetensors_open.
 func (c Ctx) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, error) {
 	return ops.SafetensorsOpen(path)
 }
 
-// NpySave is the operator npy_save.
+// NpySave implements the operator npy_save.
 func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpySave; does != nil {
@@ -2825,7 +2825,7 @@ func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 	return ops.NpySave(path, self)
 }
 
-// NpySaveBytes is the operator npy_save_bytes.
+// NpySaveBytes implements the operator npy_save_bytes.
 func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpySaveBytes; does != nil {
@@ -2837,12 +2837,12 @@ func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.NpySaveBytes(self)
 }
 
-// NpyLoad is the operator npy_load.
+// NpyLoad implements the operator npy_load.
 func (c Ctx) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
 	return ops.NpyLoad(path, mmap)
 }
 
-// NpyLoadBytes is the operator npy_load_bytes.
+// NpyLoadBytes implements the operator npy_load_bytes.
 func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpyLoadBytes; does != nil {
@@ -2854,7 +2854,7 @@ func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.NpyLoadBytes(data)
 }
 
-// NpyLength is the operator npy_length.
+// NpyLength implements the operator npy_length.
 func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(head)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpyLength; does != nil {
@@ -2866,7 +2866,7 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 	return ops.NpyLength(head)
 }
 
-// NpzSave is the operator npz_save.
+// NpzSave implements the operator npz_save.
 func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpzSave; does != nil {
@@ -2878,7 +2878,7 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 	return ops.NpzSave(path, names, tensors)
 }
 
-// NpzSaveBytes is the operator npz_save_bytes.
+// NpzSaveBytes implements the operator npz_save_bytes.
 func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpzSaveBytes; does != nil {
@@ -2890,12 +2890,12 @@ func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.
 	return ops.NpzSaveBytes(names, tensors)
 }
 
-// NpzLoad is the operator npz_load.
+// NpzLoad implements the operator npz_load.
 func (c Ctx) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
 	return ops.NpzLoad(path)
 }
 
-// NpzLoadBytes is the operator npz_load_bytes.
+// NpzLoadBytes implements the operator npz_load_bytes.
 func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NpzLoadBytes; does != nil {
@@ -2907,7 +2907,7 @@ func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor
 	return ops.NpzLoadBytes(data)
 }
 
-// FileWrite is the operator file_write.
+// FileWrite implements the operator file_write.
 func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).FileWrite; does != nil {
@@ -2919,7 +2919,7 @@ func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 	return ops.FileWrite(path, data)
 }
 
-// Sqrt is the operator sqrt.
+// Sqrt implements the operator sqrt.
 func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sqrt", key, keys(self)); err != nil {
@@ -2941,7 +2941,7 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Rsqrt is the operator rsqrt.
+// Rsqrt implements the operator rsqrt.
 func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("rsqrt", key, keys(self)); err != nil {
@@ -2963,7 +2963,7 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Exp is the operator exp.
+// Exp implements the operator exp.
 func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("exp", key, keys(self)); err != nil {
@@ -2985,7 +2985,7 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Exp2 is the operator exp2.
+// Exp2 implements the operator exp2.
 func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("exp2", key, keys(self)); err != nil {
@@ -3007,7 +3007,7 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Expm1 is the operator expm1.
+// Expm1 implements the operator expm1.
 func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("expm1", key, keys(self)); err != nil {
@@ -3029,7 +3029,7 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Log is the operator log.
+// Log implements the operator log.
 func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log", key, keys(self)); err != nil {
@@ -3051,7 +3051,7 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Log2 is the operator log2.
+// Log2 implements the operator log2.
 func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log2", key, keys(self)); err != nil {
@@ -3073,7 +3073,7 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Log10 is the operator log10.
+// Log10 implements the operator log10.
 func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log10", key, keys(self)); err != nil {
@@ -3095,7 +3095,7 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Log1p is the operator log1p.
+// Log1p implements the operator log1p.
 func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log1p", key, keys(self)); err != nil {
@@ -3117,7 +3117,7 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sin is the operator sin.
+// Sin implements the operator sin.
 func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sin", key, keys(self)); err != nil {
@@ -3139,7 +3139,7 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Cos is the operator cos.
+// Cos implements the operator cos.
 func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("cos", key, keys(self)); err != nil {
@@ -3161,7 +3161,7 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Tan is the operator tan.
+// Tan implements the operator tan.
 func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("tan", key, keys(self)); err != nil {
@@ -3183,7 +3183,7 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Asin is the operator asin.
+// Asin implements the operator asin.
 func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("asin", key, keys(self)); err != nil {
@@ -3205,7 +3205,7 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Acos is the operator acos.
+// Acos implements the operator acos.
 func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("acos", key, keys(self)); err != nil {
@@ -3227,7 +3227,7 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Atan is the operator atan.
+// Atan implements the operator atan.
 func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("atan", key, keys(self)); err != nil {
@@ -3249,7 +3249,7 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sinh is the operator sinh.
+// Sinh implements the operator sinh.
 func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("sinh", key, keys(self)); err != nil {
@@ -3271,7 +3271,7 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Cosh is the operator cosh.
+// Cosh implements the operator cosh.
 func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("cosh", key, keys(self)); err != nil {
@@ -3293,7 +3293,7 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Tanh is the operator tanh.
+// Tanh implements the operator tanh.
 func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("tanh", key, keys(self)); err != nil {
@@ -3315,7 +3315,7 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Asinh is the operator asinh.
+// Asinh implements the operator asinh.
 func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("asinh", key, keys(self)); err != nil {
@@ -3337,7 +3337,7 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Acosh is the operator acosh.
+// Acosh implements the operator acosh.
 func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("acosh", key, keys(self)); err != nil {
@@ -3359,7 +3359,7 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Atanh is the operator atanh.
+// Atanh implements the operator atanh.
 func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("atanh", key, keys(self)); err != nil {
@@ -3381,7 +3381,7 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sigmoid is the operator sigmoid.
+// Sigmoid implements the operator sigmoid.
 func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sigmoid", key, keys(self)); err != nil {
@@ -3403,7 +3403,7 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Atan2 is the operator atan2.
+// Atan2 implements the operator atan2.
 func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("atan2", key, keys(self)|keys(other)); err != nil {
@@ -3425,7 +3425,7 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// Hypot is the operator hypot.
+// Hypot implements the operator hypot.
 func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("hypot", key, keys(self)|keys(other)); err != nil {
@@ -3447,7 +3447,7 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// IndexGet is the operator index.
+// IndexGet implements the operator index.
 func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
 		if err := unmixed("index", key, keys(self)|keysOfIndex(items)); err != nil {
@@ -3462,7 +3462,7 @@ func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Te
 	return ops.IndexGet(self, items)
 }
 
-// IndexSet is the operator index_put_.
+// IndexSet implements the operator index_put_.
 func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
 		if err := unmixed("index_put_", key, keys(self)|keysOfIndex(items)|keys(value)); err != nil {
@@ -3481,7 +3481,7 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 	return
 }
 
-// IndexSetScalar is the operator index_put_.
+// IndexSetScalar implements the operator index_put_.
 func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
 		if err := unmixed("index_put_", key, keys(self)|keysOfIndex(items)); err != nil {
@@ -3500,7 +3500,7 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 	return
 }
 
-// IndexPut is the operator index_put.
+// IndexPut implements the operator index_put.
 func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
 		if err := outOnly("index_put", key, keys(self)|keysOf(indices)|keys(values)); err != nil {
@@ -3522,7 +3522,7 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 	return
 }
 
-// IndexSelect is the operator index_select.
+// IndexSelect implements the operator index_select.
 func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
 		if err := outOnly("index_select", key, keys(self)|keys(index)); err != nil {
@@ -3544,7 +3544,7 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 	return
 }
 
-// MaskedSelect is the operator masked_select.
+// MaskedSelect implements the operator masked_select.
 func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask)); key != 0 {
 		if err := outOnly("masked_select", key, keys(self)|keys(mask)); err != nil {
@@ -3566,7 +3566,7 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// MaskedFill is the operator masked_fill.
+// MaskedFill implements the operator masked_fill.
 func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
 		if err := outOnly("masked_fill", key, keys(self)|keys(mask)|keys(value)); err != nil {
@@ -3588,7 +3588,7 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 	return
 }
 
-// MaskedScatter is the operator masked_scatter.
+// MaskedScatter implements the operator masked_scatter.
 func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
 		if err := outOnly("masked_scatter", key, keys(self)|keys(mask)|keys(source)); err != nil {
@@ -3610,7 +3610,7 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// Gather is the operator gather.
+// Gather implements the operator gather.
 func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
 		if err := outOnly("gather", key, keys(self)|keys(index)); err != nil {
@@ -3632,7 +3632,7 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 	return
 }
 
-// Take is the operator take.
+// Take implements the operator take.
 func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
 		if err := outOnly("take", key, keys(self)|keys(index)); err != nil {
@@ -3654,7 +3654,7 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// TakeAlongDim is the operator take_along_dim.
+// TakeAlongDim implements the operator take_along_dim.
 func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(indices)); key != 0 {
 		if err := outOnly("take_along_dim", key, keys(self)|keys(indices)); err != nil {
@@ -3676,7 +3676,7 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 	return
 }
 
-// Nonzero is the operator nonzero.
+// Nonzero implements the operator nonzero.
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("nonzero", key, keys(self)); err != nil {
@@ -3698,7 +3698,7 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// NonzeroStatic is the operator nonzero_static.
+// NonzeroStatic implements the operator nonzero_static.
 func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("nonzero_static", key, keys(self)); err != nil {
@@ -3718,7 +3718,7 @@ func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.
 	return composed.NonzeroStatic(c, out, self, size, fill)
 }
 
-// NonzeroNumpy is the operator nonzero_numpy.
+// NonzeroNumpy implements the operator nonzero_numpy.
 func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NonzeroNumpy; does != nil {
@@ -3730,7 +3730,7 @@ func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 	return ops.NonzeroNumpy(self)
 }
 
-// Argwhere is the operator argwhere.
+// Argwhere implements the operator argwhere.
 func (c Ctx) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argwhere; does != nil {
@@ -3740,7 +3740,7 @@ func (c Ctx) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Argwhere(c, self)
 }
 
-// Put is the operator put.
+// Put implements the operator put.
 func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("put", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3762,7 +3762,7 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 	return
 }
 
-// Scatter is the operator scatter.
+// Scatter implements the operator scatter.
 func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3784,7 +3784,7 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 	return
 }
 
-// ScatterValue is the operator scatter.
+// ScatterValue implements the operator scatter.
 func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
 		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
@@ -3806,7 +3806,7 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 	return
 }
 
-// ScatterReduceSource is the operator scatter.
+// ScatterReduceSource implements the operator scatter.
 func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3828,7 +3828,7 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 	return
 }
 
-// ScatterReduceValue is the operator scatter.
+// ScatterReduceValue implements the operator scatter.
 func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
 		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
@@ -3850,7 +3850,7 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 	return
 }
 
-// ScatterAdd is the operator scatter_add.
+// ScatterAdd implements the operator scatter_add.
 func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
 		if err := outOnly("scatter_add", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3872,7 +3872,7 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 	return
 }
 
-// ScatterReduce is the operator scatter_reduce.
+// ScatterReduce implements the operator scatter_reduce.
 func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("scatter_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3894,7 +3894,7 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 	return
 }
 
-// SegmentReduce is the operator segment_reduce.
+// SegmentReduce implements the operator segment_reduce.
 func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(data) | keys(lengths) | keys(indices) | keys(offsets)); key != 0 {
 		if err := unmixed("segment_reduce", key, keys(data)|keys(lengths)|keys(indices)|keys(offsets)); err != nil {
@@ -3907,7 +3907,7 @@ func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices,
 	return composed.SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 }
 
-// IndexAdd is the operator index_add.
+// IndexAdd implements the operator index_add.
 func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("index_add", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3929,7 +3929,7 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 	return
 }
 
-// IndexCopy is the operator index_copy.
+// IndexCopy implements the operator index_copy.
 func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
 		if err := outOnly("index_copy", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3951,7 +3951,7 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 	return
 }
 
-// IndexFill is the operator index_fill.
+// IndexFill implements the operator index_fill.
 func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
 		if err := outOnly("index_fill", key, keys(self)|keys(index)|keys(value)); err != nil {
@@ -3973,7 +3973,7 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 	return
 }
 
-// IndexReduce is the operator index_reduce.
+// IndexReduce implements the operator index_reduce.
 func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("index_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
@@ -3995,7 +3995,7 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 	return
 }
 
-// Cat is the operator cat.
+// Cat implements the operator cat.
 func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		if err := outOnly("cat", key, keysOf(tensors)); err != nil {
@@ -4017,7 +4017,7 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 	return
 }
 
-// Stack is the operator stack.
+// Stack implements the operator stack.
 func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		if err := outOnly("stack", key, keysOf(tensors)); err != nil {
@@ -4039,7 +4039,7 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 	return
 }
 
-// Hstack is the operator hstack.
+// Hstack implements the operator hstack.
 func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if err := outOnly("hstack", key, keysOf(tensors)); err != nil {
@@ -4059,7 +4059,7 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 	return composed.Hstack(c, out, tensors)
 }
 
-// Vstack is the operator vstack.
+// Vstack implements the operator vstack.
 func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if err := outOnly("vstack", key, keysOf(tensors)); err != nil {
@@ -4079,7 +4079,7 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 	return composed.Vstack(c, out, tensors)
 }
 
-// Dstack is the operator dstack.
+// Dstack implements the operator dstack.
 func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if err := outOnly("dstack", key, keysOf(tensors)); err != nil {
@@ -4099,7 +4099,7 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 	return composed.Dstack(c, out, tensors)
 }
 
-// ColumnStack is the operator column_stack.
+// ColumnStack implements the operator column_stack.
 func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if err := outOnly("column_stack", key, keysOf(tensors)); err != nil {
@@ -4119,7 +4119,7 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.
 	return composed.ColumnStack(c, out, tensors)
 }
 
-// Atleast1d is the operator atleast_1d.
+// Atleast1d implements the operator atleast_1d.
 func (c Ctx) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast1d; does != nil {
@@ -4129,7 +4129,7 @@ func (c Ctx) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Atleast1d(c, self)
 }
 
-// Atleast1dSequence is the operator atleast_1d.
+// Atleast1dSequence implements the operator atleast_1d.
 func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("atleast_1d", key, keysOf(tensors)); err != nil {
@@ -4142,7 +4142,7 @@ func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 	return composed.Atleast1dSequence(c, tensors)
 }
 
-// Atleast2d is the operator atleast_2d.
+// Atleast2d implements the operator atleast_2d.
 func (c Ctx) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast2d; does != nil {
@@ -4152,7 +4152,7 @@ func (c Ctx) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Atleast2d(c, self)
 }
 
-// Atleast2dSequence is the operator atleast_2d.
+// Atleast2dSequence implements the operator atleast_2d.
 func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("atleast_2d", key, keysOf(tensors)); err != nil {
@@ -4165,7 +4165,7 @@ func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 	return composed.Atleast2dSequence(c, tensors)
 }
 
-// Atleast3d is the operator atleast_3d.
+// Atleast3d implements the operator atleast_3d.
 func (c Ctx) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast3d; does != nil {
@@ -4175,7 +4175,7 @@ func (c Ctx) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Atleast3d(c, self)
 }
 
-// Atleast3dSequence is the operator atleast_3d.
+// Atleast3dSequence implements the operator atleast_3d.
 func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("atleast_3d", key, keysOf(tensors)); err != nil {
@@ -4188,7 +4188,7 @@ func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 	return composed.Atleast3dSequence(c, tensors)
 }
 
-// BroadcastTensors is the operator broadcast_tensors.
+// BroadcastTensors implements the operator broadcast_tensors.
 func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("broadcast_tensors", key, keysOf(tensors)); err != nil {
@@ -4201,7 +4201,7 @@ func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error
 	return composed.BroadcastTensors(c, tensors)
 }
 
-// Meshgrid is the operator meshgrid.
+// Meshgrid implements the operator meshgrid.
 func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("meshgrid", key, keysOf(tensors)); err != nil {
@@ -4214,7 +4214,7 @@ func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tens
 	return composed.Meshgrid(c, tensors, indexing)
 }
 
-// CartesianProd is the operator cartesian_prod.
+// CartesianProd implements the operator cartesian_prod.
 func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("cartesian_prod", key, keysOf(tensors)); err != nil {
@@ -4227,7 +4227,7 @@ func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.CartesianProd(c, tensors)
 }
 
-// Combinations is the operator combinations.
+// Combinations implements the operator combinations.
 func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Combinations; does != nil {
@@ -4239,7 +4239,7 @@ func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r
 	return ops.Combinations(self, r, withReplacement)
 }
 
-// BlockDiag is the operator block_diag.
+// BlockDiag implements the operator block_diag.
 func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("block_diag", key, keysOf(tensors)); err != nil {
@@ -4252,7 +4252,7 @@ func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.BlockDiag(c, tensors)
 }
 
-// Repeat is the operator repeat.
+// Repeat implements the operator repeat.
 func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Repeat; does != nil {
@@ -4264,7 +4264,7 @@ func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, er
 	return ops.Repeat(self, repeats)
 }
 
-// Tile is the operator tile.
+// Tile implements the operator tile.
 func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Tile; does != nil {
@@ -4274,7 +4274,7 @@ func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	return composed.Tile(c, self, dims)
 }
 
-// RepeatInterleaveSelf is the operator repeat_interleave.
+// RepeatInterleaveSelf implements the operator repeat_interleave.
 func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RepeatInterleaveSelf; does != nil {
@@ -4284,7 +4284,7 @@ func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outpu
 	return composed.RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 }
 
-// RepeatInterleaveTensor is the operator repeat_interleave.
+// RepeatInterleaveTensor implements the operator repeat_interleave.
 func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(repeats)); key != 0 {
 		if err := unmixed("repeat_interleave", key, keys(self)|keys(repeats)); err != nil {
@@ -4297,7 +4297,7 @@ func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSiz
 	return composed.RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
 }
 
-// RepeatInterleave is the operator repeat_interleave.
+// RepeatInterleave implements the operator repeat_interleave.
 func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(repeats)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RepeatInterleave; does != nil {
@@ -4309,7 +4309,7 @@ func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *t
 	return ops.RepeatInterleave(repeats, outputSize)
 }
 
-// Roll is the operator roll.
+// Roll implements the operator roll.
 func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Roll; does != nil {
@@ -4321,7 +4321,7 @@ func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor,
 	return ops.Roll(self, shifts, dims)
 }
 
-// Flip is the operator flip.
+// Flip implements the operator flip.
 func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Flip; does != nil {
@@ -4333,7 +4333,7 @@ func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 	return ops.Flip(self, dims)
 }
 
-// Fliplr is the operator fliplr.
+// Fliplr implements the operator fliplr.
 func (c Ctx) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Fliplr; does != nil {
@@ -4343,7 +4343,7 @@ func (c Ctx) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Fliplr(c, self)
 }
 
-// Flipud is the operator flipud.
+// Flipud implements the operator flipud.
 func (c Ctx) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Flipud; does != nil {
@@ -4353,7 +4353,7 @@ func (c Ctx) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Flipud(c, self)
 }
 
-// Rot90 is the operator rot90.
+// Rot90 implements the operator rot90.
 func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Rot90; does != nil {
@@ -4363,7 +4363,7 @@ func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, 
 	return composed.Rot90(c, self, k, dims)
 }
 
-// Tril is the operator tril.
+// Tril implements the operator tril.
 func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("tril", key, keys(self)); err != nil {
@@ -4385,7 +4385,7 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 	return
 }
 
-// Triu is the operator triu.
+// Triu implements the operator triu.
 func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("triu", key, keys(self)); err != nil {
@@ -4407,7 +4407,7 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 	return
 }
 
-// Diag is the operator diag.
+// Diag implements the operator diag.
 func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("diag", key, keys(self)); err != nil {
@@ -4429,7 +4429,7 @@ func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, er
 	return
 }
 
-// DiagEmbed is the operator diag_embed.
+// DiagEmbed implements the operator diag_embed.
 func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).DiagEmbed; does != nil {
@@ -4441,7 +4441,7 @@ func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tenso
 	return ops.DiagEmbed(self, offset, dim1, dim2)
 }
 
-// Diagflat is the operator diagflat.
+// Diagflat implements the operator diagflat.
 func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Diagflat; does != nil {
@@ -4453,7 +4453,7 @@ func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err
 	return ops.Diagflat(self, offset)
 }
 
-// DiagonalScatter is the operator diagonal_scatter.
+// DiagonalScatter implements the operator diagonal_scatter.
 func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
 		if err := unmixed("diagonal_scatter", key, keys(self)|keys(src)); err != nil {
@@ -4468,7 +4468,7 @@ func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64)
 	return ops.DiagonalScatter(self, src, offset, dim1, dim2)
 }
 
-// SelectScatter is the operator select_scatter.
+// SelectScatter implements the operator select_scatter.
 func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
 		if err := unmixed("select_scatter", key, keys(self)|keys(src)); err != nil {
@@ -4483,7 +4483,7 @@ func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tens
 	return ops.SelectScatter(self, src, dim, index)
 }
 
-// SliceScatter is the operator slice_scatter.
+// SliceScatter implements the operator slice_scatter.
 func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(src)); key != 0 {
 		if err := outOnly("slice_scatter", key, keys(self)|keys(src)); err != nil {
@@ -4505,7 +4505,7 @@ func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end o
 	return
 }
 
-// AsStridedScatter is the operator as_strided_scatter.
+// AsStridedScatter implements the operator as_strided_scatter.
 func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
 		if err := unmixed("as_strided_scatter", key, keys(self)|keys(src)); err != nil {
@@ -4520,7 +4520,7 @@ func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, of
 	return ops.AsStridedScatter(self, src, size, stride, offset)
 }
 
-// UnravelIndex is the operator unravel_index.
+// UnravelIndex implements the operator unravel_index.
 func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(indices)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).UnravelIndex; does != nil {
@@ -4532,7 +4532,7 @@ func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.T
 	return ops.UnravelIndex(indices, sizes)
 }
 
-// SumToSize is the operator sum_to_size.
+// SumToSize implements the operator sum_to_size.
 func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SumToSize; does != nil {
@@ -4542,7 +4542,7 @@ func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error
 	return composed.SumToSize(c, self, size)
 }
 
-// ConstantPadNd is the operator constant_pad_nd.
+// ConstantPadNd implements the operator constant_pad_nd.
 func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ConstantPadNd; does != nil {
@@ -4554,7 +4554,7 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 	return ops.ConstantPadNd(self, pad, value)
 }
 
-// Matmul is the operator linalg.matmul.
+// Matmul implements the operator linalg.matmul.
 func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.matmul", key, keys(self)|keys(other)); err != nil {
@@ -4576,7 +4576,7 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// LinalgCross is the operator linalg.cross.
+// LinalgCross implements the operator linalg.cross.
 func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("linalg.cross", key, keys(self)|keys(other)); err != nil {
@@ -4596,7 +4596,7 @@ func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Te
 	return composed.LinalgCross(c, out, self, other, dim)
 }
 
-// LinalgDiagonal is the operator linalg.diagonal.
+// LinalgDiagonal implements the operator linalg.diagonal.
 func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(a)); key != 0 {
 		if does := backend(key).LinalgDiagonal; does != nil {
@@ -4606,7 +4606,7 @@ func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor
 	return composed.LinalgDiagonal(c, a, offset, dim1, dim2)
 }
 
-// LinalgVecdot is the operator linalg.vecdot.
+// LinalgVecdot implements the operator linalg.vecdot.
 func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(x) | keys(y) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.vecdot", key, keys(x)|keys(y)); err != nil {
@@ -4626,7 +4626,7 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, 
 	return composed.LinalgVecdot(c, out, x, y, dim)
 }
 
-// LinalgMultiDot is the operator linalg.multi_dot.
+// LinalgMultiDot implements the operator linalg.multi_dot.
 func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.multi_dot", key, keysOf(tensors)); err != nil {
@@ -4646,7 +4646,7 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tens
 	return composed.LinalgMultiDot(c, out, tensors)
 }
 
-// ChainMatmul is the operator chain_matmul.
+// ChainMatmul implements the operator chain_matmul.
 func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(matrices) | c.casting(3)); key != 0 {
 		if err := outOnly("chain_matmul", key, keysOf(matrices)); err != nil {
@@ -4666,7 +4666,7 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor
 	return composed.ChainMatmul(c, out, matrices)
 }
 
-// LinalgMatrixPower is the operator linalg.matrix_power.
+// LinalgMatrixPower implements the operator linalg.matrix_power.
 func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_power", key, keys(self)); err != nil {
@@ -4686,7 +4686,7 @@ func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tenso
 	return composed.LinalgMatrixPower(c, out, self, n)
 }
 
-// LinalgMatrixExp is the operator linalg.matrix_exp.
+// LinalgMatrixExp implements the operator linalg.matrix_exp.
 func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).LinalgMatrixExp; does != nil {
@@ -4696,7 +4696,7 @@ func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.LinalgMatrixExp(c, self)
 }
 
-// LinalgVander is the operator linalg.vander.
+// LinalgVander implements the operator linalg.vander.
 func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(x)); key != 0 {
 		if does := backend(key).LinalgVander; does != nil {
@@ -4706,7 +4706,7 @@ func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	return composed.LinalgVander(c, x, n)
 }
 
-// LinalgTensorinv is the operator linalg.tensorinv.
+// LinalgTensorinv implements the operator linalg.tensorinv.
 func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.tensorinv", key, keys(self)); err != nil {
@@ -4726,7 +4726,7 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tenso
 	return composed.LinalgTensorinv(c, out, self, ind)
 }
 
-// LinalgTensorsolve is the operator linalg.tensorsolve.
+// LinalgTensorsolve implements the operator linalg.tensorsolve.
 func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.tensorsolve", key, keys(self)|keys(other)); err != nil {
@@ -4746,7 +4746,7 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*
 	return composed.LinalgTensorsolve(c, out, self, other, dims)
 }
 
-// LinalgCholeskyEx is the operator linalg.cholesky_ex.
+// LinalgCholeskyEx implements the operator linalg.cholesky_ex.
 func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cholesky_ex", key, keys(self)); err != nil {
@@ -4769,7 +4769,7 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 	return
 }
 
-// LinalgCholesky is the operator linalg.cholesky.
+// LinalgCholesky implements the operator linalg.cholesky.
 func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cholesky", key, keys(self)); err != nil {
@@ -4789,7 +4789,7 @@ func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tenso
 	return composed.LinalgCholesky(c, out, self, upper)
 }
 
-// Cholesky is the operator cholesky.
+// Cholesky implements the operator cholesky.
 func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("cholesky", key, keys(self)); err != nil {
@@ -4809,7 +4809,7 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, err
 	return composed.Cholesky(c, out, self, upper)
 }
 
-// LinalgLuFactorEx is the operator linalg.lu_factor_ex.
+// LinalgLuFactorEx implements the operator linalg.lu_factor_ex.
 func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
 		if err := outOnly("linalg.lu_factor_ex", key, keys(a)); err != nil {
@@ -4833,7 +4833,7 @@ func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot
 	return
 }
 
-// LinalgLuFactor is the operator linalg.lu_factor.
+// LinalgLuFactor implements the operator linalg.lu_factor.
 func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(a)); key != 0 {
 		if err := outOnly("linalg.lu_factor", key, keys(a)); err != nil {
@@ -4853,7 +4853,7 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
-// Lu is the operator lu.
+// Lu implements the operator lu.
 func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(a)); key != 0 {
 		if does := backend(key).Lu; does != nil {
@@ -4863,7 +4863,7 @@ func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *
 	return composed.Lu(c, a, pivot)
 }
 
-// LinalgLu is the operator linalg.lu.
+// LinalgLu implements the operator linalg.lu.
 func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
 		if err := outOnly("linalg.lu", key, keys(a)); err != nil {
@@ -4883,7 +4883,7 @@ func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.T
 	return composed.LinalgLu(c, outP, outL, outU, a, pivot)
 }
 
-// LuUnpack is the operator lu_unpack.
+// LuUnpack implements the operator lu_unpack.
 func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots)); key != 0 {
 		if err := outOnly("lu_unpack", key, keys(lu)|keys(pivots)); err != nil {
@@ -4903,7 +4903,7 @@ func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, u
 	return composed.LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 }
 
-// PivotsPermutation is the operator pivots_permutation.
+// PivotsPermutation implements the operator pivots_permutation.
 func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(pivots)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).PivotsPermutation; does != nil {
@@ -4915,7 +4915,7 @@ func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tenso
 	return ops.PivotsPermutation(pivots, n)
 }
 
-// LinalgLdlFactorEx is the operator linalg.ldl_factor_ex.
+// LinalgLdlFactorEx implements the operator linalg.ldl_factor_ex.
 func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
 		if err := outOnly("linalg.ldl_factor_ex", key, keys(self)); err != nil {
@@ -4939,7 +4939,7 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 	return
 }
 
-// LinalgLdlFactor is the operator linalg.ldl_factor.
+// LinalgLdlFactor implements the operator linalg.ldl_factor.
 func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(self)); key != 0 {
 		if err := outOnly("linalg.ldl_factor", key, keys(self)); err != nil {
@@ -4959,7 +4959,7 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 	return composed.LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
 
-// Geqrf is the operator geqrf.
+// Geqrf implements the operator geqrf.
 func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("geqrf", key, keys(self)); err != nil {
@@ -4982,7 +4982,7 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 	return
 }
 
-// LinalgQr is the operator linalg.qr.
+// LinalgQr implements the operator linalg.qr.
 func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.qr", key, keys(a)); err != nil {
@@ -5005,7 +5005,7 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 	return
 }
 
-// Qr is the operator qr.
+// Qr implements the operator qr.
 func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outQ) | keys(outR) | keys(self)); key != 0 {
 		if err := outOnly("qr", key, keys(self)); err != nil {
@@ -5025,7 +5025,7 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *te
 	return composed.Qr(c, outQ, outR, self, some)
 }
 
-// LinalgHouseholderProduct is the operator linalg.householder_product.
+// LinalgHouseholderProduct implements the operator linalg.householder_product.
 func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.householder_product", key, keys(input)|keys(tau)); err != nil {
@@ -5047,7 +5047,7 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 	return
 }
 
-// Ormqr is the operator ormqr.
+// Ormqr implements the operator ormqr.
 func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
 		if err := outOnly("ormqr", key, keys(self)|keys(tau)|keys(other)); err != nil {
@@ -5069,7 +5069,7 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 	return
 }
 
-// LinalgMatrixSqrth is the operator linalg.matrix_sqrth.
+// LinalgMatrixSqrth implements the operator linalg.matrix_sqrth.
 func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.matrix_sqrth", key, keys(self)); err != nil {
@@ -5089,7 +5089,7 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 	return composed.LinalgMatrixSqrth(c, out, self)
 }
 
-// Lyapunov is the operator lyapunov.
+// Lyapunov implements the operator lyapunov.
 func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(h) | keys(g)); key != 0 {
 		if err := unmixed("lyapunov", key, keys(h)|keys(g)); err != nil {
@@ -5102,7 +5102,7 @@ func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Lyapunov(c, h, g)
 }
 
-// LinalgPolar is the operator linalg.polar.
+// LinalgPolar implements the operator linalg.polar.
 func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {
 		if err := outOnly("linalg.polar", key, keys(a)); err != nil {
@@ -5122,7 +5122,7 @@ func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.
 	return composed.LinalgPolar(c, outU, outH, a)
 }
 
-// LinalgDet is the operator linalg.det.
+// LinalgDet implements the operator linalg.det.
 func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(a)); key != 0 {
 		if err := outOnly("linalg.det", key, keys(a)); err != nil {
@@ -5142,7 +5142,7 @@ func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.LinalgDet(c, out, a)
 }
 
-// LinalgSlogdet is the operator linalg.slogdet.
+// LinalgSlogdet implements the operator linalg.slogdet.
 func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outSign) | keys(outLog) | keys(a)); key != 0 {
 		if err := outOnly("linalg.slogdet", key, keys(a)); err != nil {
@@ -5162,7 +5162,7 @@ func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *
 	return composed.LinalgSlogdet(c, outSign, outLog, a)
 }
 
-// Logdet is the operator logdet.
+// Logdet implements the operator logdet.
 func (c Ctx) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Logdet; does != nil {
@@ -5172,7 +5172,7 @@ func (c Ctx) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Logdet(c, self)
 }
 
-// LinalgVectorNorm is the operator linalg.vector_norm.
+// LinalgVectorNorm implements the operator linalg.vector_norm.
 func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("linalg.vector_norm", key, keys(self)); err != nil {
@@ -5194,7 +5194,7 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 	return
 }
 
-// LinalgMatrixNorm is the operator linalg.matrix_norm.
+// LinalgMatrixNorm implements the operator linalg.matrix_norm.
 func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
@@ -5214,7 +5214,7 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 	return composed.LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
 }
 
-// LinalgMatrixNormStrOrd is the operator linalg.matrix_norm.
+// LinalgMatrixNormStrOrd implements the operator linalg.matrix_norm.
 func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
@@ -5234,7 +5234,7 @@ func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []
 	return composed.LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
 }
 
-// LinalgNorm is the operator linalg.norm.
+// LinalgNorm implements the operator linalg.norm.
 func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
@@ -5254,7 +5254,7 @@ func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64,
 	return composed.LinalgNorm(c, out, self, ord, dim, keepdim, d)
 }
 
-// LinalgNormOrdStr is the operator linalg.norm.
+// LinalgNormOrdStr implements the operator linalg.norm.
 func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
@@ -5274,7 +5274,7 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 	return composed.LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
 }
 
-// FrobeniusNorm is the operator frobenius_norm.
+// FrobeniusNorm implements the operator frobenius_norm.
 func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("frobenius_norm", key, keys(self)); err != nil {
@@ -5294,7 +5294,7 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 	return composed.FrobeniusNorm(c, out, self, dim, keepdim)
 }
 
-// NuclearNorm is the operator nuclear_norm.
+// NuclearNorm implements the operator nuclear_norm.
 func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nuclear_norm", key, keys(self)); err != nil {
@@ -5314,7 +5314,7 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*
 	return composed.NuclearNorm(c, out, self, dim, keepdim)
 }
 
-// LinalgCond is the operator linalg.cond.
+// LinalgCond implements the operator linalg.cond.
 func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
@@ -5334,7 +5334,7 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tenso
 	return composed.LinalgCond(c, out, self, p)
 }
 
-// LinalgCondPStr is the operator linalg.cond.
+// LinalgCondPStr implements the operator linalg.cond.
 func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
@@ -5354,7 +5354,7 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor,
 	return composed.LinalgCondPStr(c, out, self, p)
 }
 
-// LinalgMatrixRank is the operator linalg.matrix_rank.
+// LinalgMatrixRank implements the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
@@ -5374,7 +5374,7 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 	return composed.LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgMatrixRankAtolRtolTensor is the operator linalg.matrix_rank.
+// LinalgMatrixRankAtolRtolTensor implements the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
@@ -5394,7 +5394,7 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 	return composed.LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgMatrixRankTol is the operator linalg.matrix_rank.
+// LinalgMatrixRankTol implements the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
@@ -5414,7 +5414,7 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 	return composed.LinalgMatrixRankTol(c, out, self, tol, hermitian)
 }
 
-// LinalgMatrixRankTolTensor is the operator linalg.matrix_rank.
+// LinalgMatrixRankTolTensor implements the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(tol)); err != nil {
@@ -5434,7 +5434,7 @@ func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian 
 	return composed.LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
 }
 
-// LinalgPinv is the operator linalg.pinv.
+// LinalgPinv implements the operator linalg.pinv.
 func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
@@ -5454,7 +5454,7 @@ func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian
 	return composed.LinalgPinv(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgPinvAtolRtolTensor is the operator linalg.pinv.
+// LinalgPinvAtolRtolTensor implements the operator linalg.pinv.
 func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(atol) | keys(rtol)); key != 0 {
 		if err := outOnly("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
@@ -5474,7 +5474,7 @@ func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, herm
 	return composed.LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgPinvRcond is the operator linalg.pinv.
+// LinalgPinvRcond implements the operator linalg.pinv.
 func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
@@ -5494,7 +5494,7 @@ func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian 
 	return composed.LinalgPinvRcond(c, out, self, rcond, hermitian)
 }
 
-// LinalgPinvRcondTensor is the operator linalg.pinv.
+// LinalgPinvRcondTensor implements the operator linalg.pinv.
 func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(rcond)); key != 0 {
 		if err := outOnly("linalg.pinv", key, keys(self)|keys(rcond)); err != nil {
@@ -5514,7 +5514,7 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 	return composed.LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
 }
 
-// Pinverse is the operator pinverse.
+// Pinverse implements the operator pinverse.
 func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).Pinverse; does != nil {
@@ -5524,7 +5524,7 @@ func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error
 	return composed.Pinverse(c, self, rcond)
 }
 
-// LinalgSolveEx is the operator linalg.solve_ex.
+// LinalgSolveEx implements the operator linalg.solve_ex.
 func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
 		if err := outOnly("linalg.solve_ex", key, keys(a)|keys(b)); err != nil {
@@ -5547,7 +5547,7 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 	return
 }
 
-// LinalgSolve is the operator linalg.solve.
+// LinalgSolve implements the operator linalg.solve.
 func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(a) | keys(b) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.solve", key, keys(a)|keys(b)); err != nil {
@@ -5567,7 +5567,7 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, e
 	return composed.LinalgSolve(c, out, a, b, left)
 }
 
-// LinalgInvEx is the operator linalg.inv_ex.
+// LinalgInvEx implements the operator linalg.inv_ex.
 func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.inv_ex", key, keys(a)); err != nil {
@@ -5590,7 +5590,7 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 	return
 }
 
-// LinalgInv is the operator linalg.inv.
+// LinalgInv implements the operator linalg.inv.
 func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.inv", key, keys(a)); err != nil {
@@ -5610,7 +5610,7 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.LinalgInv(c, out, a)
 }
 
-// LinalgSolveTriangular is the operator linalg.solve_triangular.
+// LinalgSolveTriangular implements the operator linalg.solve_triangular.
 func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(b)); key != 0 {
 		if err := outOnly("linalg.solve_triangular", key, keys(self)|keys(b)); err != nil {
@@ -5632,7 +5632,7 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 	return
 }
 
-// TriangularSolve is the operator triangular_solve.
+// TriangularSolve implements the operator triangular_solve.
 func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("triangular_solve", key, keys(self)|keys(a)); err != nil {
@@ -5652,7 +5652,7 @@ func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, t
 	return composed.TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 }
 
-// LinalgLuSolve is the operator linalg.lu_solve.
+// LinalgLuSolve implements the operator linalg.lu_solve.
 func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(lu) | keys(pivots) | keys(b)); key != 0 {
 		if err := outOnly("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b)); err != nil {
@@ -5672,7 +5672,7 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 	return composed.LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
 }
 
-// LuSolve is the operator lu_solve.
+// LuSolve implements the operator lu_solve.
 func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1)); key != 0 {
 		if err := outOnly("lu_solve", key, keys(self)|keys(lu)|keys(pivots)); err != nil {
@@ -5692,7 +5692,7 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, erro
 	return composed.LuSolve(c, out, self, lu, pivots)
 }
 
-// CholeskySolve is the operator cholesky_solve.
+// CholeskySolve implements the operator cholesky_solve.
 func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(l) | c.casting(1)); key != 0 {
 		if err := outOnly("cholesky_solve", key, keys(self)|keys(l)); err != nil {
@@ -5712,7 +5712,7 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Ten
 	return composed.CholeskySolve(c, out, self, l, upper)
 }
 
-// CholeskyInverse is the operator cholesky_inverse.
+// CholeskyInverse implements the operator cholesky_inverse.
 func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("cholesky_inverse", key, keys(self)); err != nil {
@@ -5732,7 +5732,7 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tens
 	return composed.CholeskyInverse(c, out, self, upper)
 }
 
-// LinalgLdlSolve is the operator linalg.ldl_solve.
+// LinalgLdlSolve implements the operator linalg.ldl_solve.
 func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
 		if err := outOnly("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b)); err != nil {
@@ -5754,7 +5754,7 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 	return
 }
 
-// LinalgLstsq is the operator linalg.lstsq.
+// LinalgLstsq implements the operator linalg.lstsq.
 func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.lstsq", key, keys(self)|keys(b)); err != nil {
@@ -5779,7 +5779,7 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 	return
 }
 
-// LinalgEigh is the operator linalg.eigh.
+// LinalgEigh implements the operator linalg.eigh.
 func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eigh", key, keys(self)); err != nil {
@@ -5802,7 +5802,7 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 	return
 }
 
-// LinalgEigvalsh is the operator linalg.eigvalsh.
+// LinalgEigvalsh implements the operator linalg.eigvalsh.
 func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eigvalsh", key, keys(self)); err != nil {
@@ -5824,7 +5824,7 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 	return
 }
 
-// LinalgEig is the operator linalg.eig.
+// LinalgEig implements the operator linalg.eig.
 func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eig", key, keys(self)); err != nil {
@@ -5847,7 +5847,7 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// LinalgEigvals is the operator linalg.eigvals.
+// LinalgEigvals implements the operator linalg.eigvals.
 func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eigvals", key, keys(self)); err != nil {
@@ -5869,7 +5869,7 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// LinalgSvd is the operator linalg.svd.
+// LinalgSvd implements the operator linalg.svd.
 func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.svd", key, keys(a)); err != nil {
@@ -5893,7 +5893,7 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 	return
 }
 
-// Svd is the operator svd.
+// Svd implements the operator svd.
 func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("svd", key, keys(self)); err != nil {
@@ -5913,7 +5913,7 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*
 	return composed.Svd(c, outU, outS, outV, self, some, computeUV)
 }
 
-// LinalgSvdvals is the operator linalg.svdvals.
+// LinalgSvdvals implements the operator linalg.svdvals.
 func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.svdvals", key, keys(a)); err != nil {
@@ -5935,7 +5935,7 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 	return
 }
 
-// SvdLowrank is the operator svd_lowrank.
+// SvdLowrank implements the operator svd_lowrank.
 func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(a) | keys(m)); key != 0 {
 		if err := unmixed("svd_lowrank", key, keys(a)|keys(m)); err != nil {
@@ -5948,7 +5948,7 @@ func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*
 	return composed.SvdLowrank(c, a, q, niter, m)
 }
 
-// PcaLowrank is the operator pca_lowrank.
+// PcaLowrank implements the operator pca_lowrank.
 func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(a)); key != 0 {
 		if does := backend(key).PcaLowrank; does != nil {
@@ -5958,7 +5958,7 @@ func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (
 	return composed.PcaLowrank(c, a, q, center, niter)
 }
 
-// Lobpcg is the operator lobpcg.
+// Lobpcg implements the operator lobpcg.
 func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
 		if err := unmixed("lobpcg", key, keys(a)|keys(b)|keys(x)|keys(iK)); err != nil {
@@ -5971,7 +5971,7 @@ func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int,
 	return composed.Lobpcg(c, a, k, b, x, n, iK, niter, tol, largest, method)
 }
 
-// FusedSgd is the operator _fused_sgd_.
+// FusedSgd implements the operator _fused_sgd_.
 func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err := unmixed("_fused_sgd_", key, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf)); err != nil {
@@ -5984,7 +5984,7 @@ func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDe
 	return composed.FusedSgd(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
 }
 
-// FusedAdam is the operator _fused_adam_.
+// FusedAdam implements the operator _fused_adam_.
 func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err := unmixed("_fused_adam_", key, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
@@ -5997,7 +5997,7 @@ func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps
 	return composed.FusedAdam(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
-// FusedAdamw is the operator _fused_adamw_.
+// FusedAdamw implements the operator _fused_adamw_.
 func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err := unmixed("_fused_adamw_", key, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
@@ -6010,7 +6010,7 @@ func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateStep
 	return composed.FusedAdamw(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
-// FusedAdagrad is the operator _fused_adagrad_.
+// FusedAdagrad implements the operator _fused_adagrad_.
 func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err := unmixed("_fused_adagrad_", key, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
@@ -6023,7 +6023,7 @@ func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, l
 	return composed.FusedAdagrad(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
 }
 
-// ForeachAbs is the operator _foreach_abs.
+// ForeachAbs implements the operator _foreach_abs.
 func (c Ctx) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_abs", key, keysOf(self)); err != nil {
@@ -6036,7 +6036,7 @@ func (c Ctx) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachAbs(c, self)
 }
 
-// ForeachAbsInPlace is the operator _foreach_abs_.
+// ForeachAbsInPlace implements the operator _foreach_abs_.
 func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_abs_", key, keysOf(self)); err != nil {
@@ -6049,7 +6049,7 @@ func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachAbsInPlace(c, self)
 }
 
-// ForeachAcos is the operator _foreach_acos.
+// ForeachAcos implements the operator _foreach_acos.
 func (c Ctx) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_acos", key, keysOf(self)); err != nil {
@@ -6062,7 +6062,7 @@ func (c Ctx) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachAcos(c, self)
 }
 
-// ForeachAcosInPlace is the operator _foreach_acos_.
+// ForeachAcosInPlace implements the operator _foreach_acos_.
 func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_acos_", key, keysOf(self)); err != nil {
@@ -6075,7 +6075,7 @@ func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachAcosInPlace(c, self)
 }
 
-// ForeachAsin is the operator _foreach_asin.
+// ForeachAsin implements the operator _foreach_asin.
 func (c Ctx) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_asin", key, keysOf(self)); err != nil {
@@ -6088,7 +6088,7 @@ func (c Ctx) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachAsin(c, self)
 }
 
-// ForeachAsinInPlace is the operator _foreach_asin_.
+// ForeachAsinInPlace implements the operator _foreach_asin_.
 func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_asin_", key, keysOf(self)); err != nil {
@@ -6101,7 +6101,7 @@ func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachAsinInPlace(c, self)
 }
 
-// ForeachAtan is the operator _foreach_atan.
+// ForeachAtan implements the operator _foreach_atan.
 func (c Ctx) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_atan", key, keysOf(self)); err != nil {
@@ -6114,7 +6114,7 @@ func (c Ctx) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachAtan(c, self)
 }
 
-// ForeachAtanInPlace is the operator _foreach_atan_.
+// ForeachAtanInPlace implements the operator _foreach_atan_.
 func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_atan_", key, keysOf(self)); err != nil {
@@ -6127,7 +6127,7 @@ func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachAtanInPlace(c, self)
 }
 
-// ForeachCeil is the operator _foreach_ceil.
+// ForeachCeil implements the operator _foreach_ceil.
 func (c Ctx) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_ceil", key, keysOf(self)); err != nil {
@@ -6140,7 +6140,7 @@ func (c Ctx) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachCeil(c, self)
 }
 
-// ForeachCeilInPlace is the operator _foreach_ceil_.
+// ForeachCeilInPlace implements the operator _foreach_ceil_.
 func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_ceil_", key, keysOf(self)); err != nil {
@@ -6153,7 +6153,7 @@ func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachCeilInPlace(c, self)
 }
 
-// ForeachCos is the operator _foreach_cos.
+// ForeachCos implements the operator _foreach_cos.
 func (c Ctx) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_cos", key, keysOf(self)); err != nil {
@@ -6166,7 +6166,7 @@ func (c Ctx) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachCos(c, self)
 }
 
-// ForeachCosInPlace is the operator _foreach_cos_.
+// ForeachCosInPlace implements the operator _foreach_cos_.
 func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_cos_", key, keysOf(self)); err != nil {
@@ -6179,7 +6179,7 @@ func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachCosInPlace(c, self)
 }
 
-// ForeachCosh is the operator _foreach_cosh.
+// ForeachCosh implements the operator _foreach_cosh.
 func (c Ctx) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_cosh", key, keysOf(self)); err != nil {
@@ -6192,7 +6192,7 @@ func (c Ctx) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachCosh(c, self)
 }
 
-// ForeachCoshInPlace is the operator _foreach_cosh_.
+// ForeachCoshInPlace implements the operator _foreach_cosh_.
 func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_cosh_", key, keysOf(self)); err != nil {
@@ -6205,7 +6205,7 @@ func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachCoshInPlace(c, self)
 }
 
-// ForeachErf is the operator _foreach_erf.
+// ForeachErf implements the operator _foreach_erf.
 func (c Ctx) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_erf", key, keysOf(self)); err != nil {
@@ -6218,7 +6218,7 @@ func (c Ctx) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachErf(c, self)
 }
 
-// ForeachErfInPlace is the operator _foreach_erf_.
+// ForeachErfInPlace implements the operator _foreach_erf_.
 func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_erf_", key, keysOf(self)); err != nil {
@@ -6231,7 +6231,7 @@ func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachErfInPlace(c, self)
 }
 
-// ForeachErfc is the operator _foreach_erfc.
+// ForeachErfc implements the operator _foreach_erfc.
 func (c Ctx) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_erfc", key, keysOf(self)); err != nil {
@@ -6244,7 +6244,7 @@ func (c Ctx) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachErfc(c, self)
 }
 
-// ForeachErfcInPlace is the operator _foreach_erfc_.
+// ForeachErfcInPlace implements the operator _foreach_erfc_.
 func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_erfc_", key, keysOf(self)); err != nil {
@@ -6257,7 +6257,7 @@ func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachErfcInPlace(c, self)
 }
 
-// ForeachExp is the operator _foreach_exp.
+// ForeachExp implements the operator _foreach_exp.
 func (c Ctx) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_exp", key, keysOf(self)); err != nil {
@@ -6270,7 +6270,7 @@ func (c Ctx) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachExp(c, self)
 }
 
-// ForeachExpInPlace is the operator _foreach_exp_.
+// ForeachExpInPlace implements the operator _foreach_exp_.
 func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_exp_", key, keysOf(self)); err != nil {
@@ -6283,7 +6283,7 @@ func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachExpInPlace(c, self)
 }
 
-// ForeachExpm1 is the operator _foreach_expm1.
+// ForeachExpm1 implements the operator _foreach_expm1.
 func (c Ctx) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_expm1", key, keysOf(self)); err != nil {
@@ -6296,7 +6296,7 @@ func (c Ctx) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachExpm1(c, self)
 }
 
-// ForeachExpm1InPlace is the operator _foreach_expm1_.
+// ForeachExpm1InPlace implements the operator _foreach_expm1_.
 func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_expm1_", key, keysOf(self)); err != nil {
@@ -6309,7 +6309,7 @@ func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) error {
 	return composed.ForeachExpm1InPlace(c, self)
 }
 
-// ForeachFloor is the operator _foreach_floor.
+// ForeachFloor implements the operator _foreach_floor.
 func (c Ctx) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_floor", key, keysOf(self)); err != nil {
@@ -6322,7 +6322,7 @@ func (c Ctx) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachFloor(c, self)
 }
 
-// ForeachFloorInPlace is the operator _foreach_floor_.
+// ForeachFloorInPlace implements the operator _foreach_floor_.
 func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_floor_", key, keysOf(self)); err != nil {
@@ -6335,7 +6335,7 @@ func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachFloorInPlace(c, self)
 }
 
-// ForeachFrac is the operator _foreach_frac.
+// ForeachFrac implements the operator _foreach_frac.
 func (c Ctx) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_frac", key, keysOf(self)); err != nil {
@@ -6348,7 +6348,7 @@ func (c Ctx) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachFrac(c, self)
 }
 
-// ForeachFracInPlace is the operator _foreach_frac_.
+// ForeachFracInPlace implements the operator _foreach_frac_.
 func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_frac_", key, keysOf(self)); err != nil {
@@ -6361,7 +6361,7 @@ func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachFracInPlace(c, self)
 }
 
-// ForeachLgamma is the operator _foreach_lgamma.
+// ForeachLgamma implements the operator _foreach_lgamma.
 func (c Ctx) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_lgamma", key, keysOf(self)); err != nil {
@@ -6374,7 +6374,7 @@ func (c Ctx) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachLgamma(c, self)
 }
 
-// ForeachLgammaInPlace is the operator _foreach_lgamma_.
+// ForeachLgammaInPlace implements the operator _foreach_lgamma_.
 func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_lgamma_", key, keysOf(self)); err != nil {
@@ -6387,7 +6387,7 @@ func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachLgammaInPlace(c, self)
 }
 
-// ForeachLog is the operator _foreach_log.
+// ForeachLog implements the operator _foreach_log.
 func (c Ctx) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log", key, keysOf(self)); err != nil {
@@ -6400,7 +6400,7 @@ func (c Ctx) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachLog(c, self)
 }
 
-// ForeachLogInPlace is the operator _foreach_log_.
+// ForeachLogInPlace implements the operator _foreach_log_.
 func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log_", key, keysOf(self)); err != nil {
@@ -6413,7 +6413,7 @@ func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachLogInPlace(c, self)
 }
 
-// ForeachLog10 is the operator _foreach_log10.
+// ForeachLog10 implements the operator _foreach_log10.
 func (c Ctx) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log10", key, keysOf(self)); err != nil {
@@ -6426,7 +6426,7 @@ func (c Ctx) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachLog10(c, self)
 }
 
-// ForeachLog10InPlace is the operator _foreach_log10_.
+// ForeachLog10InPlace implements the operator _foreach_log10_.
 func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log10_", key, keysOf(self)); err != nil {
@@ -6439,7 +6439,7 @@ func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) error {
 	return composed.ForeachLog10InPlace(c, self)
 }
 
-// ForeachLog1p is the operator _foreach_log1p.
+// ForeachLog1p implements the operator _foreach_log1p.
 func (c Ctx) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log1p", key, keysOf(self)); err != nil {
@@ -6452,7 +6452,7 @@ func (c Ctx) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachLog1p(c, self)
 }
 
-// ForeachLog1pInPlace is the operator _foreach_log1p_.
+// ForeachLog1pInPlace implements the operator _foreach_log1p_.
 func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log1p_", key, keysOf(self)); err != nil {
@@ -6465,7 +6465,7 @@ func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachLog1pInPlace(c, self)
 }
 
-// ForeachLog2 is the operator _foreach_log2.
+// ForeachLog2 implements the operator _foreach_log2.
 func (c Ctx) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log2", key, keysOf(self)); err != nil {
@@ -6478,7 +6478,7 @@ func (c Ctx) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachLog2(c, self)
 }
 
-// ForeachLog2InPlace is the operator _foreach_log2_.
+// ForeachLog2InPlace implements the operator _foreach_log2_.
 func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_log2_", key, keysOf(self)); err != nil {
@@ -6491,7 +6491,7 @@ func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) error {
 	return composed.ForeachLog2InPlace(c, self)
 }
 
-// ForeachNeg is the operator _foreach_neg.
+// ForeachNeg implements the operator _foreach_neg.
 func (c Ctx) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_neg", key, keysOf(self)); err != nil {
@@ -6504,7 +6504,7 @@ func (c Ctx) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachNeg(c, self)
 }
 
-// ForeachNegInPlace is the operator _foreach_neg_.
+// ForeachNegInPlace implements the operator _foreach_neg_.
 func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_neg_", key, keysOf(self)); err != nil {
@@ -6517,7 +6517,7 @@ func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachNegInPlace(c, self)
 }
 
-// ForeachReciprocal is the operator _foreach_reciprocal.
+// ForeachReciprocal implements the operator _foreach_reciprocal.
 func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_reciprocal", key, keysOf(self)); err != nil {
@@ -6530,7 +6530,7 @@ func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) 
 	return composed.ForeachReciprocal(c, self)
 }
 
-// ForeachReciprocalInPlace is the operator _foreach_reciprocal_.
+// ForeachReciprocalInPlace implements the operator _foreach_reciprocal_.
 func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_reciprocal_", key, keysOf(self)); err != nil {
@@ -6543,7 +6543,7 @@ func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachReciprocalInPlace(c, self)
 }
 
-// ForeachRound is the operator _foreach_round.
+// ForeachRound implements the operator _foreach_round.
 func (c Ctx) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_round", key, keysOf(self)); err != nil {
@@ -6556,7 +6556,7 @@ func (c Ctx) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachRound(c, self)
 }
 
-// ForeachRoundInPlace is the operator _foreach_round_.
+// ForeachRoundInPlace implements the operator _foreach_round_.
 func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_round_", key, keysOf(self)); err != nil {
@@ -6569,7 +6569,7 @@ func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachRoundInPlace(c, self)
 }
 
-// ForeachRsqrt is the operator _foreach_rsqrt.
+// ForeachRsqrt implements the operator _foreach_rsqrt.
 func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_rsqrt", key, keysOf(self)); err != nil {
@@ -6582,7 +6582,7 @@ func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachRsqrt(c, self)
 }
 
-// ForeachRsqrtInPlace is the operator _foreach_rsqrt_.
+// ForeachRsqrtInPlace implements the operator _foreach_rsqrt_.
 func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_rsqrt_", key, keysOf(self)); err != nil {
@@ -6595,7 +6595,7 @@ func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachRsqrtInPlace(c, self)
 }
 
-// ForeachSigmoid is the operator _foreach_sigmoid.
+// ForeachSigmoid implements the operator _foreach_sigmoid.
 func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sigmoid", key, keysOf(self)); err != nil {
@@ -6608,7 +6608,7 @@ func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachSigmoid(c, self)
 }
 
-// ForeachSigmoidInPlace is the operator _foreach_sigmoid_.
+// ForeachSigmoidInPlace implements the operator _foreach_sigmoid_.
 func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sigmoid_", key, keysOf(self)); err != nil {
@@ -6621,7 +6621,7 @@ func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachSigmoidInPlace(c, self)
 }
 
-// ForeachSign is the operator _foreach_sign.
+// ForeachSign implements the operator _foreach_sign.
 func (c Ctx) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sign", key, keysOf(self)); err != nil {
@@ -6634,7 +6634,7 @@ func (c Ctx) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachSign(c, self)
 }
 
-// ForeachSignInPlace is the operator _foreach_sign_.
+// ForeachSignInPlace implements the operator _foreach_sign_.
 func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sign_", key, keysOf(self)); err != nil {
@@ -6647,7 +6647,7 @@ func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachSignInPlace(c, self)
 }
 
-// ForeachSin is the operator _foreach_sin.
+// ForeachSin implements the operator _foreach_sin.
 func (c Ctx) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sin", key, keysOf(self)); err != nil {
@@ -6660,7 +6660,7 @@ func (c Ctx) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachSin(c, self)
 }
 
-// ForeachSinInPlace is the operator _foreach_sin_.
+// ForeachSinInPlace implements the operator _foreach_sin_.
 func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sin_", key, keysOf(self)); err != nil {
@@ -6673,7 +6673,7 @@ func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachSinInPlace(c, self)
 }
 
-// ForeachSinh is the operator _foreach_sinh.
+// ForeachSinh implements the operator _foreach_sinh.
 func (c Ctx) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sinh", key, keysOf(self)); err != nil {
@@ -6686,7 +6686,7 @@ func (c Ctx) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachSinh(c, self)
 }
 
-// ForeachSinhInPlace is the operator _foreach_sinh_.
+// ForeachSinhInPlace implements the operator _foreach_sinh_.
 func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sinh_", key, keysOf(self)); err != nil {
@@ -6699,7 +6699,7 @@ func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachSinhInPlace(c, self)
 }
 
-// ForeachSqrt is the operator _foreach_sqrt.
+// ForeachSqrt implements the operator _foreach_sqrt.
 func (c Ctx) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sqrt", key, keysOf(self)); err != nil {
@@ -6712,7 +6712,7 @@ func (c Ctx) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachSqrt(c, self)
 }
 
-// ForeachSqrtInPlace is the operator _foreach_sqrt_.
+// ForeachSqrtInPlace implements the operator _foreach_sqrt_.
 func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sqrt_", key, keysOf(self)); err != nil {
@@ -6725,7 +6725,7 @@ func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachSqrtInPlace(c, self)
 }
 
-// ForeachTan is the operator _foreach_tan.
+// ForeachTan implements the operator _foreach_tan.
 func (c Ctx) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_tan", key, keysOf(self)); err != nil {
@@ -6738,7 +6738,7 @@ func (c Ctx) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachTan(c, self)
 }
 
-// ForeachTanInPlace is the operator _foreach_tan_.
+// ForeachTanInPlace implements the operator _foreach_tan_.
 func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_tan_", key, keysOf(self)); err != nil {
@@ -6751,7 +6751,7 @@ func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachTanInPlace(c, self)
 }
 
-// ForeachTanh is the operator _foreach_tanh.
+// ForeachTanh implements the operator _foreach_tanh.
 func (c Ctx) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_tanh", key, keysOf(self)); err != nil {
@@ -6764,7 +6764,7 @@ func (c Ctx) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachTanh(c, self)
 }
 
-// ForeachTanhInPlace is the operator _foreach_tanh_.
+// ForeachTanhInPlace implements the operator _foreach_tanh_.
 func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_tanh_", key, keysOf(self)); err != nil {
@@ -6777,7 +6777,7 @@ func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachTanhInPlace(c, self)
 }
 
-// ForeachTrunc is the operator _foreach_trunc.
+// ForeachTrunc implements the operator _foreach_trunc.
 func (c Ctx) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_trunc", key, keysOf(self)); err != nil {
@@ -6790,7 +6790,7 @@ func (c Ctx) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachTrunc(c, self)
 }
 
-// ForeachTruncInPlace is the operator _foreach_trunc_.
+// ForeachTruncInPlace implements the operator _foreach_trunc_.
 func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_trunc_", key, keysOf(self)); err != nil {
@@ -6803,7 +6803,7 @@ func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachTruncInPlace(c, self)
 }
 
-// ForeachAddScalar is the operator _foreach_add.
+// ForeachAddScalar implements the operator _foreach_add.
 func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_add", key, keysOf(self)); err != nil {
@@ -6816,7 +6816,7 @@ func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 	return composed.ForeachAddScalar(c, self, scalar)
 }
 
-// ForeachAddScalarInPlace is the operator _foreach_add_.
+// ForeachAddScalarInPlace implements the operator _foreach_add_.
 func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_add_", key, keysOf(self)); err != nil {
@@ -6829,7 +6829,7 @@ func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 	return composed.ForeachAddScalarInPlace(c, self, scalar)
 }
 
-// ForeachAddList is the operator _foreach_add.
+// ForeachAddList implements the operator _foreach_add.
 func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_add", key, keysOf(self)|keysOf(other)); err != nil {
@@ -6842,7 +6842,7 @@ func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([
 	return composed.ForeachAddList(c, self, other, alpha)
 }
 
-// ForeachAddListInPlace is the operator _foreach_add_.
+// ForeachAddListInPlace implements the operator _foreach_add_.
 func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_add_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -6855,7 +6855,7 @@ func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 	return composed.ForeachAddListInPlace(c, self, other, alpha)
 }
 
-// ForeachAddScalars is the operator _foreach_add.
+// ForeachAddScalars implements the operator _foreach_add.
 func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_add", key, keysOf(self)); err != nil {
@@ -6868,7 +6868,7 @@ func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 	return composed.ForeachAddScalars(c, self, scalars)
 }
 
-// ForeachAddScalarsInPlace is the operator _foreach_add_.
+// ForeachAddScalarsInPlace implements the operator _foreach_add_.
 func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_add_", key, keysOf(self)); err != nil {
@@ -6881,7 +6881,7 @@ func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 	return composed.ForeachAddScalarsInPlace(c, self, scalars)
 }
 
-// ForeachAddTensor is the operator _foreach_add.
+// ForeachAddTensor implements the operator _foreach_add.
 func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
 		if err := unmixed("_foreach_add", key, keysOf(self)|keys(other)); err != nil {
@@ -6894,7 +6894,7 @@ func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha
 	return composed.ForeachAddTensor(c, self, other, alpha)
 }
 
-// ForeachAddTensorInPlace is the operator _foreach_add_.
+// ForeachAddTensorInPlace implements the operator _foreach_add_.
 func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
 		if err := unmixed("_foreach_add_", key, keysOf(self)|keys(other)); err != nil {
@@ -6907,7 +6907,7 @@ func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 	return composed.ForeachAddTensorInPlace(c, self, other, alpha)
 }
 
-// ForeachSubScalar is the operator _foreach_sub.
+// ForeachSubScalar implements the operator _foreach_sub.
 func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sub", key, keysOf(self)); err != nil {
@@ -6920,7 +6920,7 @@ func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 	return composed.ForeachSubScalar(c, self, scalar)
 }
 
-// ForeachSubScalarInPlace is the operator _foreach_sub_.
+// ForeachSubScalarInPlace implements the operator _foreach_sub_.
 func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sub_", key, keysOf(self)); err != nil {
@@ -6933,7 +6933,7 @@ func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 	return composed.ForeachSubScalarInPlace(c, self, scalar)
 }
 
-// ForeachSubList is the operator _foreach_sub.
+// ForeachSubList implements the operator _foreach_sub.
 func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_sub", key, keysOf(self)|keysOf(other)); err != nil {
@@ -6946,7 +6946,7 @@ func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([
 	return composed.ForeachSubList(c, self, other, alpha)
 }
 
-// ForeachSubListInPlace is the operator _foreach_sub_.
+// ForeachSubListInPlace implements the operator _foreach_sub_.
 func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_sub_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -6959,7 +6959,7 @@ func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 	return composed.ForeachSubListInPlace(c, self, other, alpha)
 }
 
-// ForeachSubScalars is the operator _foreach_sub.
+// ForeachSubScalars implements the operator _foreach_sub.
 func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sub", key, keysOf(self)); err != nil {
@@ -6972,7 +6972,7 @@ func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 	return composed.ForeachSubScalars(c, self, scalars)
 }
 
-// ForeachSubScalarsInPlace is the operator _foreach_sub_.
+// ForeachSubScalarsInPlace implements the operator _foreach_sub_.
 func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_sub_", key, keysOf(self)); err != nil {
@@ -6985,7 +6985,7 @@ func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 	return composed.ForeachSubScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMulScalar is the operator _foreach_mul.
+// ForeachMulScalar implements the operator _foreach_mul.
 func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_mul", key, keysOf(self)); err != nil {
@@ -6998,7 +6998,7 @@ func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 	return composed.ForeachMulScalar(c, self, scalar)
 }
 
-// ForeachMulScalarInPlace is the operator _foreach_mul_.
+// ForeachMulScalarInPlace implements the operator _foreach_mul_.
 func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_mul_", key, keysOf(self)); err != nil {
@@ -7011,7 +7011,7 @@ func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 	return composed.ForeachMulScalarInPlace(c, self, scalar)
 }
 
-// ForeachMulList is the operator _foreach_mul.
+// ForeachMulList implements the operator _foreach_mul.
 func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_mul", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7024,7 +7024,7 @@ func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, err
 	return composed.ForeachMulList(c, self, other)
 }
 
-// ForeachMulListInPlace is the operator _foreach_mul_.
+// ForeachMulListInPlace implements the operator _foreach_mul_.
 func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_mul_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7037,7 +7037,7 @@ func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
 	return composed.ForeachMulListInPlace(c, self, other)
 }
 
-// ForeachMulScalars is the operator _foreach_mul.
+// ForeachMulScalars implements the operator _foreach_mul.
 func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_mul", key, keysOf(self)); err != nil {
@@ -7050,7 +7050,7 @@ func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 	return composed.ForeachMulScalars(c, self, scalars)
 }
 
-// ForeachMulScalarsInPlace is the operator _foreach_mul_.
+// ForeachMulScalarsInPlace implements the operator _foreach_mul_.
 func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_mul_", key, keysOf(self)); err != nil {
@@ -7063,7 +7063,7 @@ func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 	return composed.ForeachMulScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMulTensor is the operator _foreach_mul.
+// ForeachMulTensor implements the operator _foreach_mul.
 func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
 		if err := unmixed("_foreach_mul", key, keysOf(self)|keys(other)); err != nil {
@@ -7076,7 +7076,7 @@ func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*t
 	return composed.ForeachMulTensor(c, self, other)
 }
 
-// ForeachMulTensorInPlace is the operator _foreach_mul_.
+// ForeachMulTensorInPlace implements the operator _foreach_mul_.
 func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
 		if err := unmixed("_foreach_mul_", key, keysOf(self)|keys(other)); err != nil {
@@ -7089,7 +7089,7 @@ func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 	return composed.ForeachMulTensorInPlace(c, self, other)
 }
 
-// ForeachDivScalar is the operator _foreach_div.
+// ForeachDivScalar implements the operator _foreach_div.
 func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_div", key, keysOf(self)); err != nil {
@@ -7102,7 +7102,7 @@ func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 	return composed.ForeachDivScalar(c, self, scalar)
 }
 
-// ForeachDivScalarInPlace is the operator _foreach_div_.
+// ForeachDivScalarInPlace implements the operator _foreach_div_.
 func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_div_", key, keysOf(self)); err != nil {
@@ -7115,7 +7115,7 @@ func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 	return composed.ForeachDivScalarInPlace(c, self, scalar)
 }
 
-// ForeachDivList is the operator _foreach_div.
+// ForeachDivList implements the operator _foreach_div.
 func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_div", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7128,7 +7128,7 @@ func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, err
 	return composed.ForeachDivList(c, self, other)
 }
 
-// ForeachDivListInPlace is the operator _foreach_div_.
+// ForeachDivListInPlace implements the operator _foreach_div_.
 func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_div_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7141,7 +7141,7 @@ func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
 	return composed.ForeachDivListInPlace(c, self, other)
 }
 
-// ForeachDivScalars is the operator _foreach_div.
+// ForeachDivScalars implements the operator _foreach_div.
 func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_div", key, keysOf(self)); err != nil {
@@ -7154,7 +7154,7 @@ func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 	return composed.ForeachDivScalars(c, self, scalars)
 }
 
-// ForeachDivScalarsInPlace is the operator _foreach_div_.
+// ForeachDivScalarsInPlace implements the operator _foreach_div_.
 func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_div_", key, keysOf(self)); err != nil {
@@ -7167,7 +7167,7 @@ func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 	return composed.ForeachDivScalarsInPlace(c, self, scalars)
 }
 
-// ForeachDivTensor is the operator _foreach_div.
+// ForeachDivTensor implements the operator _foreach_div.
 func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
 		if err := unmixed("_foreach_div", key, keysOf(self)|keys(other)); err != nil {
@@ -7180,7 +7180,7 @@ func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*t
 	return composed.ForeachDivTensor(c, self, other)
 }
 
-// ForeachDivTensorInPlace is the operator _foreach_div_.
+// ForeachDivTensorInPlace implements the operator _foreach_div_.
 func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
 		if err := unmixed("_foreach_div_", key, keysOf(self)|keys(other)); err != nil {
@@ -7193,7 +7193,7 @@ func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 	return composed.ForeachDivTensorInPlace(c, self, other)
 }
 
-// ForeachClampMaxScalar is the operator _foreach_clamp_max.
+// ForeachClampMaxScalar implements the operator _foreach_clamp_max.
 func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_max", key, keysOf(self)); err != nil {
@@ -7206,7 +7206,7 @@ func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 	return composed.ForeachClampMaxScalar(c, self, scalar)
 }
 
-// ForeachClampMaxScalarInPlace is the operator _foreach_clamp_max_.
+// ForeachClampMaxScalarInPlace implements the operator _foreach_clamp_max_.
 func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)); err != nil {
@@ -7219,7 +7219,7 @@ func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 	return composed.ForeachClampMaxScalarInPlace(c, self, scalar)
 }
 
-// ForeachClampMaxList is the operator _foreach_clamp_max.
+// ForeachClampMaxList implements the operator _foreach_clamp_max.
 func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_clamp_max", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7232,7 +7232,7 @@ func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor
 	return composed.ForeachClampMaxList(c, self, other)
 }
 
-// ForeachClampMaxListInPlace is the operator _foreach_clamp_max_.
+// ForeachClampMaxListInPlace implements the operator _foreach_clamp_max_.
 func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7245,7 +7245,7 @@ func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
 	return composed.ForeachClampMaxListInPlace(c, self, other)
 }
 
-// ForeachClampMaxScalars is the operator _foreach_clamp_max.
+// ForeachClampMaxScalars implements the operator _foreach_clamp_max.
 func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_max", key, keysOf(self)); err != nil {
@@ -7258,7 +7258,7 @@ func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scala
 	return composed.ForeachClampMaxScalars(c, self, scalars)
 }
 
-// ForeachClampMaxScalarsInPlace is the operator _foreach_clamp_max_.
+// ForeachClampMaxScalarsInPlace implements the operator _foreach_clamp_max_.
 func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)); err != nil {
@@ -7271,7 +7271,7 @@ func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 	return composed.ForeachClampMaxScalarsInPlace(c, self, scalars)
 }
 
-// ForeachClampMinScalar is the operator _foreach_clamp_min.
+// ForeachClampMinScalar implements the operator _foreach_clamp_min.
 func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_min", key, keysOf(self)); err != nil {
@@ -7284,7 +7284,7 @@ func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 	return composed.ForeachClampMinScalar(c, self, scalar)
 }
 
-// ForeachClampMinScalarInPlace is the operator _foreach_clamp_min_.
+// ForeachClampMinScalarInPlace implements the operator _foreach_clamp_min_.
 func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)); err != nil {
@@ -7297,7 +7297,7 @@ func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 	return composed.ForeachClampMinScalarInPlace(c, self, scalar)
 }
 
-// ForeachClampMinList is the operator _foreach_clamp_min.
+// ForeachClampMinList implements the operator _foreach_clamp_min.
 func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_clamp_min", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7310,7 +7310,7 @@ func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor
 	return composed.ForeachClampMinList(c, self, other)
 }
 
-// ForeachClampMinListInPlace is the operator _foreach_clamp_min_.
+// ForeachClampMinListInPlace implements the operator _foreach_clamp_min_.
 func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7323,7 +7323,7 @@ func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
 	return composed.ForeachClampMinListInPlace(c, self, other)
 }
 
-// ForeachClampMinScalars is the operator _foreach_clamp_min.
+// ForeachClampMinScalars implements the operator _foreach_clamp_min.
 func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_min", key, keysOf(self)); err != nil {
@@ -7336,7 +7336,7 @@ func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scala
 	return composed.ForeachClampMinScalars(c, self, scalars)
 }
 
-// ForeachClampMinScalarsInPlace is the operator _foreach_clamp_min_.
+// ForeachClampMinScalarsInPlace implements the operator _foreach_clamp_min_.
 func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)); err != nil {
@@ -7349,7 +7349,7 @@ func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 	return composed.ForeachClampMinScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMaximumScalar is the operator _foreach_maximum.
+// ForeachMaximumScalar implements the operator _foreach_maximum.
 func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_maximum", key, keysOf(self)); err != nil {
@@ -7362,7 +7362,7 @@ func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([
 	return composed.ForeachMaximumScalar(c, self, scalar)
 }
 
-// ForeachMaximumScalarInPlace is the operator _foreach_maximum_.
+// ForeachMaximumScalarInPlace implements the operator _foreach_maximum_.
 func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_maximum_", key, keysOf(self)); err != nil {
@@ -7375,7 +7375,7 @@ func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 	return composed.ForeachMaximumScalarInPlace(c, self, scalar)
 }
 
-// ForeachMaximumList is the operator _foreach_maximum.
+// ForeachMaximumList implements the operator _foreach_maximum.
 func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_maximum", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7388,7 +7388,7 @@ func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor,
 	return composed.ForeachMaximumList(c, self, other)
 }
 
-// ForeachMaximumListInPlace is the operator _foreach_maximum_.
+// ForeachMaximumListInPlace implements the operator _foreach_maximum_.
 func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_maximum_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7401,7 +7401,7 @@ func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
 	return composed.ForeachMaximumListInPlace(c, self, other)
 }
 
-// ForeachMaximumScalars is the operator _foreach_maximum.
+// ForeachMaximumScalars implements the operator _foreach_maximum.
 func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_maximum", key, keysOf(self)); err != nil {
@@ -7414,7 +7414,7 @@ func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 	return composed.ForeachMaximumScalars(c, self, scalars)
 }
 
-// ForeachMaximumScalarsInPlace is the operator _foreach_maximum_.
+// ForeachMaximumScalarsInPlace implements the operator _foreach_maximum_.
 func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_maximum_", key, keysOf(self)); err != nil {
@@ -7427,7 +7427,7 @@ func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 	return composed.ForeachMaximumScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMinimumScalar is the operator _foreach_minimum.
+// ForeachMinimumScalar implements the operator _foreach_minimum.
 func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_minimum", key, keysOf(self)); err != nil {
@@ -7440,7 +7440,7 @@ func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([
 	return composed.ForeachMinimumScalar(c, self, scalar)
 }
 
-// ForeachMinimumScalarInPlace is the operator _foreach_minimum_.
+// ForeachMinimumScalarInPlace implements the operator _foreach_minimum_.
 func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_minimum_", key, keysOf(self)); err != nil {
@@ -7453,7 +7453,7 @@ func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 	return composed.ForeachMinimumScalarInPlace(c, self, scalar)
 }
 
-// ForeachMinimumList is the operator _foreach_minimum.
+// ForeachMinimumList implements the operator _foreach_minimum.
 func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_minimum", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7466,7 +7466,7 @@ func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor,
 	return composed.ForeachMinimumList(c, self, other)
 }
 
-// ForeachMinimumListInPlace is the operator _foreach_minimum_.
+// ForeachMinimumListInPlace implements the operator _foreach_minimum_.
 func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
 		if err := unmixed("_foreach_minimum_", key, keysOf(self)|keysOf(other)); err != nil {
@@ -7479,7 +7479,7 @@ func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
 	return composed.ForeachMinimumListInPlace(c, self, other)
 }
 
-// ForeachMinimumScalars is the operator _foreach_minimum.
+// ForeachMinimumScalars implements the operator _foreach_minimum.
 func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_minimum", key, keysOf(self)); err != nil {
@@ -7492,7 +7492,7 @@ func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 	return composed.ForeachMinimumScalars(c, self, scalars)
 }
 
-// ForeachMinimumScalarsInPlace is the operator _foreach_minimum_.
+// ForeachMinimumScalarsInPlace implements the operator _foreach_minimum_.
 func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_minimum_", key, keysOf(self)); err != nil {
@@ -7505,7 +7505,7 @@ func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 	return composed.ForeachMinimumScalarsInPlace(c, self, scalars)
 }
 
-// ForeachPowScalar is the operator _foreach_pow.
+// ForeachPowScalar implements the operator _foreach_pow.
 func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_pow", key, keysOf(self)); err != nil {
@@ -7518,7 +7518,7 @@ func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*
 	return composed.ForeachPowScalar(c, self, exponent)
 }
 
-// ForeachPowScalarInPlace is the operator _foreach_pow_.
+// ForeachPowScalarInPlace implements the operator _foreach_pow_.
 func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_pow_", key, keysOf(self)); err != nil {
@@ -7531,7 +7531,7 @@ func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scala
 	return composed.ForeachPowScalarInPlace(c, self, exponent)
 }
 
-// ForeachPowScalars is the operator _foreach_pow.
+// ForeachPowScalars implements the operator _foreach_pow.
 func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_pow", key, keysOf(self)); err != nil {
@@ -7544,7 +7544,7 @@ func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (
 	return composed.ForeachPowScalars(c, self, exponent)
 }
 
-// ForeachPowScalarsInPlace is the operator _foreach_pow_.
+// ForeachPowScalarsInPlace implements the operator _foreach_pow_.
 func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_pow_", key, keysOf(self)); err != nil {
@@ -7557,7 +7557,7 @@ func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Sc
 	return composed.ForeachPowScalarsInPlace(c, self, exponent)
 }
 
-// ForeachPowList is the operator _foreach_pow.
+// ForeachPowList implements the operator _foreach_pow.
 func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
 		if err := unmixed("_foreach_pow", key, keysOf(self)|keysOf(exponent)); err != nil {
@@ -7570,7 +7570,7 @@ func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, 
 	return composed.ForeachPowList(c, self, exponent)
 }
 
-// ForeachPowListInPlace is the operator _foreach_pow_.
+// ForeachPowListInPlace implements the operator _foreach_pow_.
 func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
 		if err := unmixed("_foreach_pow_", key, keysOf(self)|keysOf(exponent)); err != nil {
@@ -7583,7 +7583,7 @@ func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
 	return composed.ForeachPowListInPlace(c, self, exponent)
 }
 
-// ForeachPowBase is the operator _foreach_pow.
+// ForeachPowBase implements the operator _foreach_pow.
 func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(exponent)); key != 0 {
 		if err := unmixed("_foreach_pow", key, keysOf(exponent)); err != nil {
@@ -7596,7 +7596,7 @@ func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*te
 	return composed.ForeachPowBase(c, self, exponent)
 }
 
-// ForeachLerpScalar is the operator _foreach_lerp.
+// ForeachLerpScalar implements the operator _foreach_lerp.
 func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)); err != nil {
@@ -7609,7 +7609,7 @@ func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Sca
 	return composed.ForeachLerpScalar(c, self, tensors1, weight)
 }
 
-// ForeachLerpScalarInPlace is the operator _foreach_lerp_.
+// ForeachLerpScalarInPlace implements the operator _foreach_lerp_.
 func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)); err != nil {
@@ -7622,7 +7622,7 @@ func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dt
 	return composed.ForeachLerpScalarInPlace(c, self, tensors1, weight)
 }
 
-// ForeachLerpList is the operator _foreach_lerp.
+// ForeachLerpList implements the operator _foreach_lerp.
 func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
 		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)|keysOf(weights)); err != nil {
@@ -7635,7 +7635,7 @@ func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tenso
 	return composed.ForeachLerpList(c, self, tensors1, weights)
 }
 
-// ForeachLerpListInPlace is the operator _foreach_lerp_.
+// ForeachLerpListInPlace implements the operator _foreach_lerp_.
 func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
 		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)|keysOf(weights)); err != nil {
@@ -7648,7 +7648,7 @@ func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) er
 	return composed.ForeachLerpListInPlace(c, self, tensors1, weights)
 }
 
-// ForeachLerpScalars is the operator _foreach_lerp.
+// ForeachLerpScalars implements the operator _foreach_lerp.
 func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)); err != nil {
@@ -7661,7 +7661,7 @@ func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.
 	return composed.ForeachLerpScalars(c, self, tensors1, weight)
 }
 
-// ForeachLerpScalarsInPlace is the operator _foreach_lerp_.
+// ForeachLerpScalarsInPlace implements the operator _foreach_lerp_.
 func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)); err != nil {
@@ -7674,7 +7674,7 @@ func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight [
 	return composed.ForeachLerpScalarsInPlace(c, self, tensors1, weight)
 }
 
-// ForeachAddcmulScalar is the operator _foreach_addcmul.
+// ForeachAddcmulScalar implements the operator _foreach_addcmul.
 func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7687,7 +7687,7 @@ func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 	return composed.ForeachAddcmulScalar(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcmulScalarInPlace is the operator _foreach_addcmul_.
+// ForeachAddcmulScalarInPlace implements the operator _foreach_addcmul_.
 func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7700,7 +7700,7 @@ func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 	return composed.ForeachAddcmulScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcmulScalars is the operator _foreach_addcmul.
+// ForeachAddcmulScalars implements the operator _foreach_addcmul.
 func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7713,7 +7713,7 @@ func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 	return composed.ForeachAddcmulScalars(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcmulScalarsInPlace is the operator _foreach_addcmul_.
+// ForeachAddcmulScalarsInPlace implements the operator _foreach_addcmul_.
 func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7726,7 +7726,7 @@ func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 	return composed.ForeachAddcmulScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcmulTensor is the operator _foreach_addcmul.
+// ForeachAddcmulTensor implements the operator _foreach_addcmul.
 func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
@@ -7739,7 +7739,7 @@ func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 	return composed.ForeachAddcmulTensor(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcmulTensorInPlace is the operator _foreach_addcmul_.
+// ForeachAddcmulTensorInPlace implements the operator _foreach_addcmul_.
 func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
@@ -7752,7 +7752,7 @@ func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 	return composed.ForeachAddcmulTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivScalar is the operator _foreach_addcdiv.
+// ForeachAddcdivScalar implements the operator _foreach_addcdiv.
 func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7765,7 +7765,7 @@ func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 	return composed.ForeachAddcdivScalar(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcdivScalarInPlace is the operator _foreach_addcdiv_.
+// ForeachAddcdivScalarInPlace implements the operator _foreach_addcdiv_.
 func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7778,7 +7778,7 @@ func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 	return composed.ForeachAddcdivScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcdivScalars is the operator _foreach_addcdiv.
+// ForeachAddcdivScalars implements the operator _foreach_addcdiv.
 func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7791,7 +7791,7 @@ func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 	return composed.ForeachAddcdivScalars(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivScalarsInPlace is the operator _foreach_addcdiv_.
+// ForeachAddcdivScalarsInPlace implements the operator _foreach_addcdiv_.
 func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
@@ -7804,7 +7804,7 @@ func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 	return composed.ForeachAddcdivScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivTensor is the operator _foreach_addcdiv.
+// ForeachAddcdivTensor implements the operator _foreach_addcdiv.
 func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
@@ -7817,7 +7817,7 @@ func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 	return composed.ForeachAddcdivTensor(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivTensorInPlace is the operator _foreach_addcdiv_.
+// ForeachAddcdivTensorInPlace implements the operator _foreach_addcdiv_.
 func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
@@ -7830,7 +7830,7 @@ func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 	return composed.ForeachAddcdivTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachNorm is the operator _foreach_norm.
+// ForeachNorm implements the operator _foreach_norm.
 func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_norm", key, keysOf(self)); err != nil {
@@ -7843,7 +7843,7 @@ func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType)
 	return composed.ForeachNorm(c, self, ord, d)
 }
 
-// ForeachMax is the operator _foreach_max.
+// ForeachMax implements the operator _foreach_max.
 func (c Ctx) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_max", key, keysOf(self)); err != nil {
@@ -7856,7 +7856,7 @@ func (c Ctx) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachMax(c, self)
 }
 
-// ForeachMm is the operator _foreach_mm.
+// ForeachMm implements the operator _foreach_mm.
 func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self) | keysOf(mat2)); key != 0 {
 		if err := unmixed("_foreach_mm", key, keysOf(self)|keysOf(mat2)); err != nil {
@@ -7869,7 +7869,7 @@ func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.ForeachMm(c, self, mat2)
 }
 
-// ForeachClone is the operator _foreach_clone.
+// ForeachClone implements the operator _foreach_clone.
 func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_clone", key, keysOf(self)); err != nil {
@@ -7882,7 +7882,7 @@ func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat
 	return composed.ForeachClone(c, self, memoryFormat)
 }
 
-// ForeachCopyInPlace is the operator _foreach_copy_.
+// ForeachCopyInPlace implements the operator _foreach_copy_.
 func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) error {
 	if key := c.ahead(keysOf(self) | keysOf(src)); key != 0 {
 		if err := unmixed("_foreach_copy_", key, keysOf(self)|keysOf(src)); err != nil {
@@ -7895,7 +7895,7 @@ func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) er
 	return composed.ForeachCopyInPlace(c, self, src, nonBlocking)
 }
 
-// ForeachZeroInPlace is the operator _foreach_zero_.
+// ForeachZeroInPlace implements the operator _foreach_zero_.
 func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) error {
 	if key := c.ahead(keysOf(self)); key != 0 {
 		if err := unmixed("_foreach_zero_", key, keysOf(self)); err != nil {
@@ -7908,7 +7908,7 @@ func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) error {
 	return composed.ForeachZeroInPlace(c, self)
 }
 
-// LogicalAnd is the operator logical_and.
+// LogicalAnd implements the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("logical_and", key, keys(self)|keys(other)); err != nil {
@@ -7930,7 +7930,7 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// LogicalOr is the operator logical_or.
+// LogicalOr implements the operator logical_or.
 func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("logical_or", key, keys(self)|keys(other)); err != nil {
@@ -7952,7 +7952,7 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// LogicalXor is the operator logical_xor.
+// LogicalXor implements the operator logical_xor.
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("logical_xor", key, keys(self)|keys(other)); err != nil {
@@ -7974,7 +7974,7 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// LogicalNot is the operator logical_not.
+// LogicalNot implements the operator logical_not.
 func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("logical_not", key, keys(self)); err != nil {
@@ -7996,7 +7996,7 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// BitwiseAnd is the operator bitwise_and.
+// BitwiseAnd implements the operator bitwise_and.
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_and", key, keys(self)|keys(other)); err != nil {
@@ -8018,7 +8018,7 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// BitwiseOr is the operator bitwise_or.
+// BitwiseOr implements the operator bitwise_or.
 func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_or", key, keys(self)|keys(other)); err != nil {
@@ -8040,7 +8040,7 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// BitwiseXor is the operator bitwise_xor.
+// BitwiseXor implements the operator bitwise_xor.
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_xor", key, keys(self)|keys(other)); err != nil {
@@ -8062,7 +8062,7 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// BitwiseNot is the operator bitwise_not.
+// BitwiseNot implements the operator bitwise_not.
 func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_not", key, keys(self)); err != nil {
@@ -8084,7 +8084,7 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// BitwiseLeftShift is the operator bitwise_left_shift.
+// BitwiseLeftShift implements the operator bitwise_left_shift.
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_left_shift", key, keys(self)|keys(other)); err != nil {
@@ -8106,7 +8106,7 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 	return
 }
 
-// BitwiseRightShift is the operator bitwise_right_shift.
+// BitwiseRightShift implements the operator bitwise_right_shift.
 func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_right_shift", key, keys(self)|keys(other)); err != nil {
@@ -8128,7 +8128,7 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 	return
 }
 
-// Mm is the operator mm.
+// Mm implements the operator mm.
 func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		if err := outOnly("mm", key, keys(self)|keys(mat2)); err != nil {
@@ -8150,7 +8150,7 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Bmm is the operator bmm.
+// Bmm implements the operator bmm.
 func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		if err := outOnly("bmm", key, keys(self)|keys(mat2)); err != nil {
@@ -8172,7 +8172,7 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Mv is the operator mv.
+// Mv implements the operator mv.
 func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
 		if err := outOnly("mv", key, keys(self)|keys(vec)); err != nil {
@@ -8194,7 +8194,7 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Dot is the operator dot.
+// Dot implements the operator dot.
 func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("dot", key, keys(self)|keys(other)); err != nil {
@@ -8216,7 +8216,7 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Vdot is the operator vdot.
+// Vdot implements the operator vdot.
 func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("vdot", key, keys(self)|keys(other)); err != nil {
@@ -8238,7 +8238,7 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Inner is the operator inner.
+// Inner implements the operator inner.
 func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("inner", key, keys(self)|keys(other)); err != nil {
@@ -8258,7 +8258,7 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Inner(c, out, self, other)
 }
 
-// Outer is the operator outer.
+// Outer implements the operator outer.
 func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec2)); key != 0 {
 		if err := outOnly("outer", key, keys(self)|keys(vec2)); err != nil {
@@ -8278,7 +8278,7 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Outer(c, out, self, vec2)
 }
 
-// Addmm is the operator addmm.
+// Addmm implements the operator addmm.
 func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
 		if err := outOnly("addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
@@ -8300,7 +8300,7 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 	return
 }
 
-// Baddbmm is the operator baddbmm.
+// Baddbmm implements the operator baddbmm.
 func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		if err := outOnly("baddbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
@@ -8322,7 +8322,7 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 	return
 }
 
-// Addbmm is the operator addbmm.
+// Addbmm implements the operator addbmm.
 func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		if err := outOnly("addbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
@@ -8344,7 +8344,7 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 	return
 }
 
-// Addmv is the operator addmv.
+// Addmv implements the operator addmv.
 func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
 		if err := outOnly("addmv", key, keys(self)|keys(mat)|keys(vec)); err != nil {
@@ -8366,7 +8366,7 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 	return
 }
 
-// Addr is the operator addr.
+// Addr implements the operator addr.
 func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
 		if err := outOnly("addr", key, keys(self)|keys(vec1)|keys(vec2)); err != nil {
@@ -8388,7 +8388,7 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 	return
 }
 
-// Einsum is the operator einsum.
+// Einsum implements the operator einsum.
 func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(operands) | c.casting(2)); key != 0 {
 		if err := unmixed("einsum", key, keysOf(operands)); err != nil {
@@ -8401,7 +8401,7 @@ func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, err
 	return composed.Einsum(c, text, operands)
 }
 
-// Tensordot is the operator tensordot.
+// Tensordot implements the operator tensordot.
 func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
@@ -8421,7 +8421,7 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Ten
 	return composed.Tensordot(c, out, self, other, dims)
 }
 
-// TensordotDims is the operator tensordot.
+// TensordotDims implements the operator tensordot.
 func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
@@ -8441,7 +8441,7 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 	return composed.TensordotDims(c, out, self, other, dimsSelf, dimsOther)
 }
 
-// Kron is the operator kron.
+// Kron implements the operator kron.
 func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("kron", key, keys(self)|keys(other)); err != nil {
@@ -8461,7 +8461,7 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Kron(c, out, self, other)
 }
 
-// Cdist is the operator cdist.
+// Cdist implements the operator cdist.
 func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
 		if err := unmixed("cdist", key, keys(x1)|keys(x2)); err != nil {
@@ -8476,7 +8476,7 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 	return ops.Cdist(x1, x2, p, mode)
 }
 
-// Pdist is the operator pdist.
+// Pdist implements the operator pdist.
 func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
 		if does := backend(key).Pdist; does != nil {
@@ -8488,7 +8488,7 @@ func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error
 	return ops.Pdist(self, p)
 }
 
-// CosineSimilarity is the operator cosine_similarity.
+// CosineSimilarity implements the operator cosine_similarity.
 func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(x1) | keys(x2) | c.casting(2)); key != 0 {
 		if err := unmixed("cosine_similarity", key, keys(x1)|keys(x2)); err != nil {
@@ -8501,17 +8501,17 @@ func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*t
 	return composed.CosineSimilarity(c, x1, x2, dim, eps)
 }
 
-// Names is the operator names.
+// Names implements the operator names.
 func (c Ctx) Names(self *tensor.Tensor) ([]string, error) {
 	return composed.Names(c, self)
 }
 
-// DimByName is the operator dim_by_name.
+// DimByName implements the operator dim_by_name.
 func (c Ctx) DimByName(self *tensor.Tensor, name string) (int64, error) {
 	return composed.DimByName(c, self, name)
 }
 
-// Rename is the operator rename.
+// Rename implements the operator rename.
 func (c Ctx) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Rename; does != nil {
@@ -8521,7 +8521,7 @@ func (c Ctx) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error)
 	return composed.Rename(c, self, names)
 }
 
-// RenameInPlace is the operator rename_.
+// RenameInPlace implements the operator rename_.
 func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) error {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RenameInPlace; does != nil {
@@ -8531,7 +8531,7 @@ func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) error {
 	return composed.RenameInPlace(c, self, names)
 }
 
-// RefineNames is the operator refine_names.
+// RefineNames implements the operator refine_names.
 func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RefineNames; does != nil {
@@ -8541,7 +8541,7 @@ func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, e
 	return composed.RefineNames(c, self, names)
 }
 
-// AlignTo is the operator align_to.
+// AlignTo implements the operator align_to.
 func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).AlignTo; does != nil {
@@ -8551,7 +8551,7 @@ func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error
 	return composed.AlignTo(c, self, names)
 }
 
-// AlignAs is the operator align_as.
+// AlignAs implements the operator align_as.
 func (c Ctx) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if err := unmixed("align_as", key, keys(self)|keys(other)); err != nil {
@@ -8564,7 +8564,7 @@ func (c Ctx) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.AlignAs(c, self, other)
 }
 
-// AlignTensors is the operator align_tensors.
+// AlignTensors implements the operator align_tensors.
 func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("align_tensors", key, keysOf(tensors)); err != nil {
@@ -8577,7 +8577,7 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.AlignTensors(c, tensors)
 }
 
-// NnLeakyRelu is the operator nn.leaky_relu.
+// NnLeakyRelu implements the operator nn.leaky_relu.
 func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.leaky_relu", key, keys(self)); err != nil {
@@ -8599,7 +8599,7 @@ func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Te
 	return
 }
 
-// Prelu is the operator prelu.
+// Prelu implements the operator prelu.
 func (c Ctx) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("prelu", key, keys(self)|keys(weight)); err != nil {
@@ -8612,7 +8612,7 @@ func (c Ctx) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Prelu(c, self, weight)
 }
 
-// NnPreluEach is the operator nn.prelu_each.
+// NnPreluEach implements the operator nn.prelu_each.
 func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
 		if err := unmixed("nn.prelu_each", key, keys(self)|keys(weight)); err != nil {
@@ -8627,7 +8627,7 @@ func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return ops.NnPreluEach(self, weight)
 }
 
-// NnPiecewiseGradient is the operator nn.piecewise_gradient.
+// NnPiecewiseGradient implements the operator nn.piecewise_gradient.
 func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
 		if err := unmixed("nn.piecewise_gradient", key, keys(given)|keys(self)); err != nil {
@@ -8642,7 +8642,7 @@ func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, 
 	return ops.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
 }
 
-// NnHardtanh is the operator nn.hardtanh.
+// NnHardtanh implements the operator nn.hardtanh.
 func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.hardtanh", key, keys(self)); err != nil {
@@ -8664,7 +8664,7 @@ func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *t
 	return
 }
 
-// NnRelu6 is the operator nn.relu6.
+// NnRelu6 implements the operator nn.relu6.
 func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.relu6", key, keys(self)); err != nil {
@@ -8686,7 +8686,7 @@ func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Threshold is the operator threshold.
+// Threshold implements the operator threshold.
 func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("threshold", key, keys(self)); err != nil {
@@ -8708,7 +8708,7 @@ func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 
 	return
 }
 
-// Hardshrink is the operator hardshrink.
+// Hardshrink implements the operator hardshrink.
 func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("hardshrink", key, keys(self)); err != nil {
@@ -8730,7 +8730,7 @@ func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Ten
 	return
 }
 
-// NnSoftshrink is the operator nn.softshrink.
+// NnSoftshrink implements the operator nn.softshrink.
 func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.softshrink", key, keys(self)); err != nil {
@@ -8752,7 +8752,7 @@ func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.T
 	return
 }
 
-// NnHardsigmoid is the operator nn.hardsigmoid.
+// NnHardsigmoid implements the operator nn.hardsigmoid.
 func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.hardsigmoid", key, keys(self)); err != nil {
@@ -8774,7 +8774,7 @@ func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// NnHardswish is the operator nn.hardswish.
+// NnHardswish implements the operator nn.hardswish.
 func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.hardswish", key, keys(self)); err != nil {
@@ -8796,7 +8796,7 @@ func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// NnHardswishGradient is the operator nn.hardswish_gradient.
+// NnHardswishGradient implements the operator nn.hardswish_gradient.
 func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
 		if err := unmixed("nn.hardswish_gradient", key, keys(given)|keys(self)); err != nil {
@@ -8811,7 +8811,7 @@ func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor,
 	return ops.NnHardswishGradient(given, self)
 }
 
-// NnElu is the operator nn.elu.
+// NnElu implements the operator nn.elu.
 func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.elu", key, keys(self)); err != nil {
@@ -8833,7 +8833,7 @@ func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, 
 	return
 }
 
-// Celu is the operator celu.
+// Celu implements the operator celu.
 func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("celu", key, keys(self)); err != nil {
@@ -8855,7 +8855,7 @@ func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, e
 	return
 }
 
-// Selu is the operator selu.
+// Selu implements the operator selu.
 func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("selu", key, keys(self)); err != nil {
@@ -8877,7 +8877,7 @@ func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// NnEluGradient is the operator nn.elu_gradient.
+// NnEluGradient implements the operator nn.elu_gradient.
 func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
 		if err := unmixed("nn.elu_gradient", key, keys(given)|keys(self)); err != nil {
@@ -8892,7 +8892,7 @@ func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divis
 	return ops.NnEluGradient(given, self, positive, negative, divisor)
 }
 
-// NnSoftplus is the operator nn.softplus.
+// NnSoftplus implements the operator nn.softplus.
 func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nn.softplus", key, keys(self)); err != nil {
@@ -8914,7 +8914,7 @@ func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *
 	return
 }
 
-// NnLogsigmoid is the operator nn.logsigmoid.
+// NnLogsigmoid implements the operator nn.logsigmoid.
 func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.logsigmoid", key, keys(self)); err != nil {
@@ -8936,7 +8936,7 @@ func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// NnSoftplusGradient is the operator nn.softplus_gradient.
+// NnSoftplusGradient implements the operator nn.softplus_gradient.
 func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
 		if err := unmixed("nn.softplus_gradient", key, keys(given)|keys(self)); err != nil {
@@ -8951,7 +8951,7 @@ func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold floa
 	return ops.NnSoftplusGradient(given, self, beta, threshold)
 }
 
-// NnGelu is the operator nn.gelu.
+// NnGelu implements the operator nn.gelu.
 func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.gelu", key, keys(self)); err != nil {
@@ -8973,7 +8973,7 @@ func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Te
 	return
 }
 
-// NnGeluGradient is the operator nn.gelu_gradient.
+// NnGeluGradient implements the operator nn.gelu_gradient.
 func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
 		if err := unmixed("nn.gelu_gradient", key, keys(given)|keys(self)); err != nil {
@@ -8988,7 +8988,7 @@ func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 
 	return ops.NnGeluGradient(given, self, approximate)
 }
 
-// NnSilu is the operator nn.silu.
+// NnSilu implements the operator nn.silu.
 func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.silu", key, keys(self)); err != nil {
@@ -9010,7 +9010,7 @@ func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// NnSiluGradient is the operator nn.silu_gradient.
+// NnSiluGradient implements the operator nn.silu_gradient.
 func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
 		if err := unmixed("nn.silu_gradient", key, keys(given)|keys(self)); err != nil {
@@ -9025,7 +9025,7 @@ func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return ops.NnSiluGradient(given, self)
 }
 
-// NnMish is the operator nn.mish.
+// NnMish implements the operator nn.mish.
 func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.mish", key, keys(self)); err != nil {
@@ -9047,7 +9047,7 @@ func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// NnMishGradient is the operator nn.mish_gradient.
+// NnMishGradient implements the operator nn.mish_gradient.
 func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
 		if err := unmixed("nn.mish_gradient", key, keys(given)|keys(self)); err != nil {
@@ -9062,7 +9062,7 @@ func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return ops.NnMishGradient(given, self)
 }
 
-// NnTanhshrink is the operator nn.tanhshrink.
+// NnTanhshrink implements the operator nn.tanhshrink.
 func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnTanhshrink; does != nil {
@@ -9074,7 +9074,7 @@ func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.NnTanhshrink(self)
 }
 
-// NnSoftsign is the operator nn.softsign.
+// NnSoftsign implements the operator nn.softsign.
 func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnSoftsign; does != nil {
@@ -9086,7 +9086,7 @@ func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.NnSoftsign(self)
 }
 
-// Rrelu is the operator rrelu.
+// Rrelu implements the operator rrelu.
 func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("rrelu", key, keys(self)); err != nil {
@@ -9106,7 +9106,7 @@ func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool
 	return composed.Rrelu(c, out, self, lower, upper, training, g)
 }
 
-// NnGlu is the operator nn.glu.
+// NnGlu implements the operator nn.glu.
 func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnGlu; does != nil {
@@ -9116,7 +9116,7 @@ func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	return composed.NnGlu(c, self, dim)
 }
 
-// NnSoftmin is the operator nn.softmin.
+// NnSoftmin implements the operator nn.softmin.
 func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnSoftmin; does != nil {
@@ -9126,7 +9126,7 @@ func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.T
 	return composed.NnSoftmin(c, self, dim, d)
 }
 
-// Softmax is the operator nn.softmax.
+// Softmax implements the operator nn.softmax.
 func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nn.softmax", key, keys(self)); err != nil {
@@ -9148,7 +9148,7 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 	return
 }
 
-// LogSoftmax is the operator nn.log_softmax.
+// LogSoftmax implements the operator nn.log_softmax.
 func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nn.log_softmax", key, keys(self)); err != nil {
@@ -9170,7 +9170,7 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	return
 }
 
-// NnGumbelSoftmax is the operator nn.gumbel_softmax.
+// NnGumbelSoftmax implements the operator nn.gumbel_softmax.
 func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).NnGumbelSoftmax; does != nil {
@@ -9180,7 +9180,7 @@ func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 flo
 	return composed.NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
 }
 
-// NnScaledDotProductAttention is the operator nn.scaled_dot_product_attention.
+// NnScaledDotProductAttention implements the operator nn.scaled_dot_product_attention.
 func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.scaled_dot_product_attention", key, keys(q)|keys(k)|keys(v)|keys(mask)); err != nil {
@@ -9193,7 +9193,7 @@ func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout f
 	return composed.NnScaledDotProductAttention(c, q, k, v, mask, dropout, causal, scale, grouped)
 }
 
-// NnAttention is the operator nn.attention.
+// NnAttention implements the operator nn.attention.
 func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
 		if err := unmixed("nn.attention", key, keys(query)|keys(k)|keys(value)|keys(mask)); err != nil {
@@ -9208,7 +9208,7 @@ func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scal
 	return ops.NnAttention(query, k, value, mask, causal, scale, laid)
 }
 
-// NnAttentionGradient is the operator nn.attention_gradient.
+// NnAttentionGradient implements the operator nn.attention_gradient.
 func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
 		if err := unmixed("nn.attention_gradient", key, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse)); err != nil {
@@ -9223,7 +9223,7 @@ func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tens
 	return ops.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 }
 
-// NnMultiHeadAttentionForward is the operator nn.multi_head_attention_forward.
+// NnMultiHeadAttentionForward implements the operator nn.multi_head_attention_forward.
 func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {
 		if err := outOnly("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV)); err != nil {
@@ -9243,7 +9243,7 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 	return composed.NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
 }
 
-// Conv1d is the operator conv1d.
+// Conv1d implements the operator conv1d.
 func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9256,7 +9256,7 @@ func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 	return composed.Conv1d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv1dPadding is the operator conv1d.
+// Conv1dPadding implements the operator conv1d.
 func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9269,7 +9269,7 @@ func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 	return composed.Conv1dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv2d is the operator conv2d.
+// Conv2d implements the operator conv2d.
 func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9282,7 +9282,7 @@ func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 	return composed.Conv2d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv2dPadding is the operator conv2d.
+// Conv2dPadding implements the operator conv2d.
 func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9295,7 +9295,7 @@ func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 	return composed.Conv2dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv3d is the operator conv3d.
+// Conv3d implements the operator conv3d.
 func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9308,7 +9308,7 @@ func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 	return composed.Conv3d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv3dPadding is the operator conv3d.
+// Conv3dPadding implements the operator conv3d.
 func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9321,7 +9321,7 @@ func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 	return composed.Conv3dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// ConvTranspose1d is the operator conv_transpose1d.
+// ConvTranspose1d implements the operator conv_transpose1d.
 func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_transpose1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9334,7 +9334,7 @@ func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding,
 	return composed.ConvTranspose1d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
-// ConvTranspose2d is the operator conv_transpose2d.
+// ConvTranspose2d implements the operator conv_transpose2d.
 func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_transpose2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9347,7 +9347,7 @@ func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding,
 	return composed.ConvTranspose2d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
-// ConvTranspose3d is the operator conv_transpose3d.
+// ConvTranspose3d implements the operator conv_transpose3d.
 func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_transpose3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9360,7 +9360,7 @@ func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding,
 	return composed.ConvTranspose3d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
-// ConvTbc is the operator conv_tbc.
+// ConvTbc implements the operator conv_tbc.
 func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_tbc", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9373,7 +9373,7 @@ func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tens
 	return composed.ConvTbc(c, self, weight, bias, pad)
 }
 
-// NnConvolution is the operator nn.convolution.
+// NnConvolution implements the operator nn.convolution.
 func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("nn.convolution", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9388,7 +9388,7 @@ func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, pad
 	return ops.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
 
-// NnConvolutionTranspose is the operator nn.convolution_transpose.
+// NnConvolutionTranspose implements the operator nn.convolution_transpose.
 func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("nn.convolution_transpose", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9403,7 +9403,7 @@ func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, st
 	return ops.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
 
-// NnConvolutionWeight is the operator nn.convolution_weight.
+// NnConvolutionWeight implements the operator nn.convolution_weight.
 func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(results)); key != 0 {
 		if err := unmixed("nn.convolution_weight", key, keys(self)|keys(results)); err != nil {
@@ -9418,7 +9418,7 @@ func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, pa
 	return ops.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
 }
 
-// Dropout is the operator dropout.
+// Dropout implements the operator dropout.
 func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("dropout", key, keys(self)); err != nil {
@@ -9438,7 +9438,7 @@ func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.
 	return composed.Dropout(c, out, self, p, train, g)
 }
 
-// FeatureDropout is the operator feature_dropout.
+// FeatureDropout implements the operator feature_dropout.
 func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("feature_dropout", key, keys(self)); err != nil {
@@ -9458,7 +9458,7 @@ func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *
 	return composed.FeatureDropout(c, out, self, p, train, g)
 }
 
-// NnDropout1d is the operator nn.dropout1d.
+// NnDropout1d implements the operator nn.dropout1d.
 func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("nn.dropout1d", key, keys(self)); err != nil {
@@ -9478,7 +9478,7 @@ func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *
 	return composed.NnDropout1d(c, out, self, p, training, g)
 }
 
-// NnDropout2d is the operator nn.dropout2d.
+// NnDropout2d implements the operator nn.dropout2d.
 func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("nn.dropout2d", key, keys(self)); err != nil {
@@ -9498,7 +9498,7 @@ func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *
 	return composed.NnDropout2d(c, out, self, p, training, g)
 }
 
-// NnDropout3d is the operator nn.dropout3d.
+// NnDropout3d implements the operator nn.dropout3d.
 func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("nn.dropout3d", key, keys(self)); err != nil {
@@ -9518,7 +9518,7 @@ func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *
 	return composed.NnDropout3d(c, out, self, p, training, g)
 }
 
-// AlphaDropout is the operator alpha_dropout.
+// AlphaDropout implements the operator alpha_dropout.
 func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("alpha_dropout", key, keys(self)); err != nil {
@@ -9538,7 +9538,7 @@ func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *ra
 	return composed.AlphaDropout(c, out, self, p, train, g)
 }
 
-// FeatureAlphaDropout is the operator feature_alpha_dropout.
+// FeatureAlphaDropout implements the operator feature_alpha_dropout.
 func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("feature_alpha_dropout", key, keys(self)); err != nil {
@@ -9558,7 +9558,7 @@ func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool
 	return composed.FeatureAlphaDropout(c, out, self, p, train, g)
 }
 
-// NnLinear is the operator nn.linear.
+// NnLinear implements the operator nn.linear.
 func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := outOnly("nn.linear", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -9578,7 +9578,7 @@ func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, e
 	return composed.NnLinear(c, out, self, weight, bias)
 }
 
-// NnBilinear is the operator bilinear.
+// NnBilinear implements the operator bilinear.
 func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("bilinear", key, keys(first)|keys(second)|keys(weight)|keys(bias)); err != nil {
@@ -9591,7 +9591,7 @@ func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Ten
 	return composed.NnBilinear(c, first, second, weight, bias)
 }
 
-// NnNormalize is the operator nn.normalize.
+// NnNormalize implements the operator nn.normalize.
 func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.normalize", key, keys(self)); err != nil {
@@ -9611,7 +9611,7 @@ func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps f
 	return composed.NnNormalize(c, out, self, p, dim, eps)
 }
 
-// PairwiseDistance is the operator pairwise_distance.
+// PairwiseDistance implements the operator pairwise_distance.
 func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
 		if err := unmixed("pairwise_distance", key, keys(x1)|keys(x2)); err != nil {
@@ -9624,7 +9624,7 @@ func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim boo
 	return composed.PairwiseDistance(c, x1, x2, p, eps, keepdim)
 }
 
-// NnOneHot is the operator nn.one_hot.
+// NnOneHot implements the operator nn.one_hot.
 func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NnOneHot; does != nil {
@@ -9634,7 +9634,7 @@ func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error
 	return composed.NnOneHot(c, self, classes)
 }
 
-// PixelShuffle is the operator pixel_shuffle.
+// PixelShuffle implements the operator pixel_shuffle.
 func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).PixelShuffle; does != nil {
@@ -9644,7 +9644,7 @@ func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, er
 	return composed.PixelShuffle(c, self, factor)
 }
 
-// PixelUnshuffle is the operator pixel_unshuffle.
+// PixelUnshuffle implements the operator pixel_unshuffle.
 func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).PixelUnshuffle; does != nil {
@@ -9654,7 +9654,7 @@ func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, 
 	return composed.PixelUnshuffle(c, self, factor)
 }
 
-// ChannelShuffle is the operator channel_shuffle.
+// ChannelShuffle implements the operator channel_shuffle.
 func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ChannelShuffle; does != nil {
@@ -9664,7 +9664,7 @@ func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, 
 	return composed.ChannelShuffle(c, self, groups)
 }
 
-// NnPad is the operator nn.pad.
+// NnPad implements the operator nn.pad.
 func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnPad; does != nil {
@@ -9674,7 +9674,7 @@ func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64
 	return composed.NnPad(c, self, pad, mode, value)
 }
 
-// NnPadInside is the operator nn.pad_inside.
+// NnPadInside implements the operator nn.pad_inside.
 func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnPadInside; does != nil {
@@ -9684,7 +9684,7 @@ func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor
 	return composed.NnPadInside(c, self, pad, mode)
 }
 
-// NnPadGradient is the operator nn.pad_gradient.
+// NnPadGradient implements the operator nn.pad_gradient.
 func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(given)); key != 0 {
 		if does := backend(key).NnPadGradient; does != nil {
@@ -9694,7 +9694,7 @@ func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*ten
 	return composed.NnPadGradient(c, given, pad, mode)
 }
 
-// NnEmbedding is the operator nn.embedding.
+// NnEmbedding implements the operator nn.embedding.
 func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
 		if err := unmixed("nn.embedding", key, keys(self)|keys(weight)); err != nil {
@@ -9707,7 +9707,7 @@ func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *
 	return composed.NnEmbedding(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
 }
 
-// Embedding is the operator embedding.
+// Embedding implements the operator embedding.
 func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(weight) | keys(indices)); key != 0 {
 		if err := unmixed("embedding", key, keys(weight)|keys(indices)); err != nil {
@@ -9720,7 +9720,7 @@ func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequenc
 	return composed.Embedding(c, weight, indices, padding, byFrequency, sparse)
 }
 
-// EmbeddingRenorm is the operator embedding_renorm_.
+// EmbeddingRenorm implements the operator embedding_renorm_.
 func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) error {
 	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
 		if err := unmixed("embedding_renorm_", key, keys(self)|keys(indices)); err != nil {
@@ -9733,7 +9733,7 @@ func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType flo
 	return composed.EmbeddingRenorm(c, self, indices, maxNorm, normType)
 }
 
-// EmbeddingBag is the operator embedding_bag.
+// EmbeddingBag implements the operator embedding_bag.
 func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(weight) | keys(indices) | keys(offsets) | keys(values)); key != 0 {
 		if err := unmixed("embedding_bag", key, keys(weight)|keys(indices)|keys(offsets)|keys(values)); err != nil {
@@ -9746,7 +9746,7 @@ func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency b
 	return composed.EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
 }
 
-// NnEmbeddingBag is the operator nn.embedding_bag.
+// NnEmbeddingBag implements the operator nn.embedding_bag.
 func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(offsets) | keys(values)); key != 0 {
 		if err := unmixed("nn.embedding_bag", key, keys(self)|keys(weight)|keys(offsets)|keys(values)); err != nil {
@@ -9759,7 +9759,7 @@ func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float
 	return composed.NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
 }
 
-// NnBag is the operator nn.bag.
+// NnBag implements the operator nn.bag.
 func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(weight) | keys(crow) | keys(col) | keys(values)); key != 0 {
 		if err := unmixed("nn.bag", key, keys(weight)|keys(crow)|keys(col)|keys(values)); err != nil {
@@ -9772,7 +9772,7 @@ func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tens
 	return composed.NnBag(c, weight, crow, col, values, x5, x6)
 }
 
-// NnL1Loss is the operator nn.l1_loss.
+// NnL1Loss implements the operator nn.l1_loss.
 func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.l1_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -9785,7 +9785,7 @@ func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, red
 	return composed.NnL1Loss(c, self, target, average, reduce, reduction, weight)
 }
 
-// NnMseLoss is the operator nn.mse_loss.
+// NnMseLoss implements the operator nn.mse_loss.
 func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.mse_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -9798,7 +9798,7 @@ func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, re
 	return composed.NnMseLoss(c, self, target, average, reduce, reduction, weight)
 }
 
-// NnSmoothL1Loss is the operator nn.smooth_l1_loss.
+// NnSmoothL1Loss implements the operator nn.smooth_l1_loss.
 func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.smooth_l1_loss", key, keys(self)|keys(target)); err != nil {
@@ -9811,7 +9811,7 @@ func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Boo
 	return composed.NnSmoothL1Loss(c, self, target, average, reduce, reduction, beta)
 }
 
-// NnHuberLoss is the operator nn.huber_loss.
+// NnHuberLoss implements the operator nn.huber_loss.
 func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.huber_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -9824,7 +9824,7 @@ func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta fl
 	return composed.NnHuberLoss(c, self, target, reduction, delta, weight)
 }
 
-// NnKlDiv is the operator nn.kl_div.
+// NnKlDiv implements the operator nn.kl_div.
 func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.kl_div", key, keys(self)|keys(target)); err != nil {
@@ -9837,7 +9837,7 @@ func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, redu
 	return composed.NnKlDiv(c, self, target, average, reduce, reduction, logTarget)
 }
 
-// NnNllLoss is the operator nn.nll_loss.
+// NnNllLoss implements the operator nn.nll_loss.
 func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.nll_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -9850,7 +9850,7 @@ func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ig
 	return composed.NnNllLoss(c, self, target, weight, average, ignore, reduce, reduction)
 }
 
-// NnCrossEntropy is the operator nn.cross_entropy.
+// NnCrossEntropy implements the operator nn.cross_entropy.
 func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -9863,7 +9863,7 @@ func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Boo
 	return composed.NnCrossEntropy(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
 }
 
-// NnBinaryCrossEntropy is the operator nn.binary_cross_entropy.
+// NnBinaryCrossEntropy implements the operator nn.binary_cross_entropy.
 func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.binary_cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -9876,7 +9876,7 @@ func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, 
 	return composed.NnBinaryCrossEntropy(c, self, target, weight, average, reduce, reduction)
 }
 
-// NnBinaryCrossEntropyEach is the operator nn.binary_cross_entropy_each.
+// NnBinaryCrossEntropyEach implements the operator nn.binary_cross_entropy_each.
 func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
 		if err := unmixed("nn.binary_cross_entropy_each", key, keys(self)|keys(target)); err != nil {
@@ -9889,7 +9889,7 @@ func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tens
 	return composed.NnBinaryCrossEntropyEach(c, self, target)
 }
 
-// NnBinaryCrossEntropyWithLogits is the operator nn.binary_cross_entropy_with_logits.
+// NnBinaryCrossEntropyWithLogits implements the operator nn.binary_cross_entropy_with_logits.
 func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.binary_cross_entropy_with_logits", key, keys(self)|keys(target)|keys(weight)|keys(positive)); err != nil {
@@ -9902,7 +9902,7 @@ func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor,
 	return composed.NnBinaryCrossEntropyWithLogits(c, self, target, weight, average, reduce, reduction, positive)
 }
 
-// NnPoissonNllLoss is the operator nn.poisson_nll_loss.
+// NnPoissonNllLoss implements the operator nn.poisson_nll_loss.
 func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.poisson_nll_loss", key, keys(self)|keys(target)); err != nil {
@@ -9915,7 +9915,7 @@ func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, 
 	return composed.NnPoissonNllLoss(c, self, target, logInput, full, average, eps, reduce, reduction)
 }
 
-// NnGaussianNllLoss is the operator nn.gaussian_nll_loss.
+// NnGaussianNllLoss implements the operator nn.gaussian_nll_loss.
 func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(variance)); key != 0 {
 		if err := unmixed("nn.gaussian_nll_loss", key, keys(self)|keys(target)|keys(variance)); err != nil {
@@ -9928,7 +9928,7 @@ func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool,
 	return composed.NnGaussianNllLoss(c, self, target, variance, full, eps, reduction)
 }
 
-// NnHingeEmbeddingLoss is the operator nn.hinge_embedding_loss.
+// NnHingeEmbeddingLoss implements the operator nn.hinge_embedding_loss.
 func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.hinge_embedding_loss", key, keys(self)|keys(target)); err != nil {
@@ -9941,7 +9941,7 @@ func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, a
 	return composed.NnHingeEmbeddingLoss(c, self, target, margin, average, reduce, reduction)
 }
 
-// NnMarginRankingLoss is the operator nn.margin_ranking_loss.
+// NnMarginRankingLoss implements the operator nn.margin_ranking_loss.
 func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.margin_ranking_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
@@ -9954,7 +9954,7 @@ func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin fl
 	return composed.NnMarginRankingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
-// NnSoftMarginLoss is the operator nn.soft_margin_loss.
+// NnSoftMarginLoss implements the operator nn.soft_margin_loss.
 func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.soft_margin_loss", key, keys(self)|keys(target)); err != nil {
@@ -9967,7 +9967,7 @@ func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.B
 	return composed.NnSoftMarginLoss(c, self, target, average, reduce, reduction)
 }
 
-// NnMultiMarginLoss is the operator nn.multi_margin_loss.
+// NnMultiMarginLoss implements the operator nn.multi_margin_loss.
 func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.multi_margin_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -9980,7 +9980,7 @@ func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin floa
 	return composed.NnMultiMarginLoss(c, self, target, p, margin, weight, average, reduce, reduction)
 }
 
-// NnMultilabelMarginLoss is the operator nn.multilabel_margin_loss.
+// NnMultilabelMarginLoss implements the operator nn.multilabel_margin_loss.
 func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.multilabel_margin_loss", key, keys(self)|keys(target)); err != nil {
@@ -9993,7 +9993,7 @@ func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce
 	return composed.NnMultilabelMarginLoss(c, self, target, average, reduce, reduction)
 }
 
-// NnMultilabelSoftMarginLoss is the operator nn.multilabel_soft_margin_loss.
+// NnMultilabelSoftMarginLoss implements the operator nn.multilabel_soft_margin_loss.
 func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
 		if err := unmixed("nn.multilabel_soft_margin_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
@@ -10006,7 +10006,7 @@ func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, ave
 	return composed.NnMultilabelSoftMarginLoss(c, self, target, weight, average, reduce, reduction)
 }
 
-// NnCosineEmbeddingLoss is the operator nn.cosine_embedding_loss.
+// NnCosineEmbeddingLoss implements the operator nn.cosine_embedding_loss.
 func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.cosine_embedding_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
@@ -10019,7 +10019,7 @@ func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin 
 	return composed.NnCosineEmbeddingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
-// NnTripletMarginLoss is the operator nn.triplet_margin_loss.
+// NnTripletMarginLoss implements the operator nn.triplet_margin_loss.
 func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(anchor) | keys(positive) | keys(negative) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.triplet_margin_loss", key, keys(anchor)|keys(positive)|keys(negative)); err != nil {
@@ -10032,7 +10032,7 @@ func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, marg
 	return composed.NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
 }
 
-// NnPick is the operator nn.pick.
+// NnPick implements the operator nn.pick.
 func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(index)); key != 0 {
 		if err := unmixed("nn.pick", key, keys(self)|keys(index)); err != nil {
@@ -10045,7 +10045,7 @@ func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tens
 	return composed.NnPick(c, self, dim, index)
 }
 
-// NnSquaredError is the operator nn.squared_error.
+// NnSquaredError implements the operator nn.squared_error.
 func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
 		if err := unmixed("nn.squared_error", key, keys(self)|keys(target)); err != nil {
@@ -10060,7 +10060,7 @@ func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err
 	return ops.NnSquaredError(self, target)
 }
 
-// NnHuberEach is the operator nn.huber_each.
+// NnHuberEach implements the operator nn.huber_each.
 func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
 		if err := unmixed("nn.huber_each", key, keys(self)|keys(target)); err != nil {
@@ -10075,7 +10075,7 @@ func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 
 	return ops.NnHuberEach(self, target, delta, scale)
 }
 
-// CtcLoss is the operator ctc_loss.
+// CtcLoss implements the operator ctc_loss.
 func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
 		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)); err != nil {
@@ -10088,7 +10088,7 @@ func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank,
 	return composed.CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// CtcLossTensor is the operator ctc_loss.
+// CtcLossTensor implements the operator ctc_loss.
 func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
 		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
@@ -10101,7 +10101,7 @@ func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, r
 	return composed.CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// NnCtcLoss is the operator nn.ctc_loss.
+// NnCtcLoss implements the operator nn.ctc_loss.
 func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)); err != nil {
@@ -10114,7 +10114,7 @@ func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blan
 	return composed.NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// NnCtcLossTensor is the operator nn.ctc_loss.
+// NnCtcLossTensor implements the operator nn.ctc_loss.
 func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
@@ -10127,7 +10127,7 @@ func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank 
 	return composed.NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// NnAlignment is the operator nn.alignment.
+// NnAlignment implements the operator nn.alignment.
 func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
 		if err := unmixed("nn.alignment", key, keys(logs)|keys(targets)); err != nil {
@@ -10142,7 +10142,7 @@ func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, bl
 	return ops.NnAlignment(logs, targets, times, labels, blank, finite)
 }
 
-// NnAlignmentGradient is the operator nn.alignment_gradient.
+// NnAlignmentGradient implements the operator nn.alignment_gradient.
 func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
 		if err := unmixed("nn.alignment_gradient", key, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward)); err != nil {
@@ -10157,7 +10157,7 @@ func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, lab
 	return ops.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
 }
 
-// NnLinearCrossEntropy is the operator nn.linear_cross_entropy.
+// NnLinearCrossEntropy implements the operator nn.linear_cross_entropy.
 func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
 		if err := unmixed("nn.linear_cross_entropy", key, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight)); err != nil {
@@ -10170,7 +10170,7 @@ func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Ten
 	return composed.NnLinearCrossEntropy(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
 }
 
-// NnLinearLosses is the operator nn.linear_losses.
+// NnLinearLosses implements the operator nn.linear_losses.
 func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
 		if err := unmixed("nn.linear_losses", key, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight)); err != nil {
@@ -10183,7 +10183,7 @@ func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, l
 	return composed.NnLinearLosses(c, self, linear, target, bias, weight, left, rows)
 }
 
-// NativeLayerNorm is the operator native_layer_norm.
+// NativeLayerNorm implements the operator native_layer_norm.
 func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("native_layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -10196,7 +10196,7 @@ func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *te
 	return composed.NativeLayerNorm(c, self, last, weight, bias, eps)
 }
 
-// LayerNorm is the operator layer_norm.
+// LayerNorm implements the operator layer_norm.
 func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -10209,7 +10209,7 @@ func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 	return composed.LayerNorm(c, self, last, weight, bias, eps, x6)
 }
 
-// NnLayerNorm is the operator nn.layer_norm.
+// NnLayerNorm implements the operator nn.layer_norm.
 func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("nn.layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -10222,7 +10222,7 @@ func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor
 	return composed.NnLayerNorm(c, self, last, weight, bias, eps)
 }
 
-// RmsNorm is the operator rms_norm.
+// RmsNorm implements the operator rms_norm.
 func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | c.casting(2)); key != 0 {
 		if err := unmixed("rms_norm", key, keys(self)|keys(weight)); err != nil {
@@ -10235,7 +10235,7 @@ func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, e
 	return composed.RmsNorm(c, self, last, weight, eps)
 }
 
-// NativeGroupNorm is the operator native_group_norm.
+// NativeGroupNorm implements the operator native_group_norm.
 func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("native_group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -10248,7 +10248,7 @@ func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channe
 	return composed.NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
 }
 
-// GroupNorm is the operator group_norm.
+// GroupNorm implements the operator group_norm.
 func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -10261,7 +10261,7 @@ func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.T
 	return composed.GroupNorm(c, self, groups, weight, bias, eps, x6)
 }
 
-// NnGroupNorm is the operator nn.group_norm.
+// NnGroupNorm implements the operator nn.group_norm.
 func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("nn.group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -10274,7 +10274,7 @@ func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor
 	return composed.NnGroupNorm(c, self, groups, weight, bias, eps)
 }
 
-// NativeBatchNorm is the operator native_batch_norm.
+// NativeBatchNorm implements the operator native_batch_norm.
 func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
 		if err := unmixed("native_batch_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
@@ -10287,7 +10287,7 @@ func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, 
 	return composed.NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 }
 
-// BatchNorm is the operator batch_norm.
+// BatchNorm implements the operator batch_norm.
 func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
 		if err := unmixed("batch_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
@@ -10300,7 +10300,7 @@ func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, traini
 	return composed.BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 }
 
-// NnBatchNorm is the operator nn.batch_norm.
+// NnBatchNorm implements the operator nn.batch_norm.
 func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("nn.batch_norm", key, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias)); err != nil {
@@ -10313,7 +10313,7 @@ func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, trai
 	return composed.NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 }
 
-// InstanceNorm is the operator instance_norm.
+// InstanceNorm implements the operator instance_norm.
 func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
 		if err := unmixed("instance_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
@@ -10326,7 +10326,7 @@ func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inp
 	return composed.InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 }
 
-// NnInstanceNorm is the operator nn.instance_norm.
+// NnInstanceNorm implements the operator nn.instance_norm.
 func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("nn.instance_norm", key, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias)); err != nil {
@@ -10339,7 +10339,7 @@ func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, i
 	return composed.NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 }
 
-// NnLocalResponseNorm is the operator nn.local_response_norm.
+// NnLocalResponseNorm implements the operator nn.local_response_norm.
 func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLocalResponseNorm; does != nil {
@@ -10349,7 +10349,7 @@ func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k
 	return composed.NnLocalResponseNorm(c, self, size, alpha, beta, k)
 }
 
-// NnNormalizeGroups is the operator nn.normalize_groups.
+// NnNormalizeGroups implements the operator nn.normalize_groups.
 func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("nn.normalize_groups", key, keys(self)|keys(weight)|keys(bias)); err != nil {
@@ -10364,7 +10364,7 @@ func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, grou
 	return ops.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 }
 
-// NnNormalizeGroupsGradient is the operator nn.normalize_groups_gradient.
+// NnNormalizeGroupsGradient implements the operator nn.normalize_groups_gradient.
 func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
 		if err := unmixed("nn.normalize_groups_gradient", key, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)); err != nil {
@@ -10379,7 +10379,7 @@ func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.T
 	return ops.NnNormalizeGroupsGradient(given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
 }
 
-// NnNormalizeChannels is the operator nn.normalize_channels.
+// NnNormalizeChannels implements the operator nn.normalize_channels.
 func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
 		if err := unmixed("nn.normalize_channels", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd)); err != nil {
@@ -10394,7 +10394,7 @@ func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, 
 	return ops.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 }
 
-// NnNormalizeChannelsGradient is the operator nn.normalize_channels_gradient.
+// NnNormalizeChannelsGradient implements the operator nn.normalize_channels_gradient.
 func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
 		if err := unmixed("nn.normalize_channels_gradient", key, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)); err != nil {
@@ -10409,7 +10409,7 @@ func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor
 	return ops.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
 }
 
-// MaxPool1d is the operator max_pool1d.
+// MaxPool1d implements the operator max_pool1d.
 func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MaxPool1d; does != nil {
@@ -10419,7 +10419,7 @@ func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []
 	return composed.MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool2d is the operator max_pool2d.
+// MaxPool2d implements the operator max_pool2d.
 func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MaxPool2d; does != nil {
@@ -10429,7 +10429,7 @@ func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []
 	return composed.MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool3d is the operator max_pool3d.
+// MaxPool3d implements the operator max_pool3d.
 func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).MaxPool3d; does != nil {
@@ -10439,7 +10439,7 @@ func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []
 	return composed.MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool1dWithIndices is the operator max_pool1d_with_indices.
+// MaxPool1dWithIndices implements the operator max_pool1d_with_indices.
 func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MaxPool1dWithIndices; does != nil {
@@ -10449,7 +10449,7 @@ func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, 
 	return composed.MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// NnMaxPool2dWithIndices is the operator nn.max_pool2d_with_indices.
+// NnMaxPool2dWithIndices implements the operator nn.max_pool2d_with_indices.
 func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnMaxPool2dWithIndices; does != nil {
@@ -10459,7 +10459,7 @@ func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding
 	return composed.NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// NnMaxPool3dWithIndices is the operator nn.max_pool3d_with_indices.
+// NnMaxPool3dWithIndices implements the operator nn.max_pool3d_with_indices.
 func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnMaxPool3dWithIndices; does != nil {
@@ -10469,7 +10469,7 @@ func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding
 	return composed.NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// AvgPool1d is the operator avg_pool1d.
+// AvgPool1d implements the operator avg_pool1d.
 func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("avg_pool1d", key, keys(self)); err != nil {
@@ -10489,7 +10489,7 @@ func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64
 	return composed.AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
 }
 
-// NnAvgPool2d is the operator nn.avg_pool2d.
+// NnAvgPool2d implements the operator nn.avg_pool2d.
 func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nn.avg_pool2d", key, keys(self)); err != nil {
@@ -10509,7 +10509,7 @@ func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int
 	return composed.NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
-// NnAvgPool3d is the operator nn.avg_pool3d.
+// NnAvgPool3d implements the operator nn.avg_pool3d.
 func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("nn.avg_pool3d", key, keys(self)); err != nil {
@@ -10529,7 +10529,7 @@ func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int
 	return composed.NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
-// AdaptiveAvgPool1d is the operator adaptive_avg_pool1d.
+// AdaptiveAvgPool1d implements the operator adaptive_avg_pool1d.
 func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).AdaptiveAvgPool1d; does != nil {
@@ -10539,7 +10539,7 @@ func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tens
 	return composed.AdaptiveAvgPool1d(c, self, sizes)
 }
 
-// NnAdaptiveAvgPool2d is the operator nn.adaptive_avg_pool2d.
+// NnAdaptiveAvgPool2d implements the operator nn.adaptive_avg_pool2d.
 func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnAdaptiveAvgPool2d; does != nil {
@@ -10549,7 +10549,7 @@ func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Te
 	return composed.NnAdaptiveAvgPool2d(c, self, sizes)
 }
 
-// NnAdaptiveAvgPool3d is the operator nn.adaptive_avg_pool3d.
+// NnAdaptiveAvgPool3d implements the operator nn.adaptive_avg_pool3d.
 func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnAdaptiveAvgPool3d; does != nil {
@@ -10559,7 +10559,7 @@ func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Te
 	return composed.NnAdaptiveAvgPool3d(c, self, sizes)
 }
 
-// AdaptiveMaxPool1d is the operator adaptive_max_pool1d.
+// AdaptiveMaxPool1d implements the operator adaptive_max_pool1d.
 func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).AdaptiveMaxPool1d; does != nil {
@@ -10569,7 +10569,7 @@ func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tens
 	return composed.AdaptiveMaxPool1d(c, self, sizes)
 }
 
-// NnAdaptiveMaxPool2dWithIndices is the operator nn.adaptive_max_pool2d_with_indices.
+// NnAdaptiveMaxPool2dWithIndices implements the operator nn.adaptive_max_pool2d_with_indices.
 func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnAdaptiveMaxPool2dWithIndices; does != nil {
@@ -10579,7 +10579,7 @@ func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) 
 	return composed.NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 }
 
-// NnAdaptiveMaxPool3dWithIndices is the operator nn.adaptive_max_pool3d_with_indices.
+// NnAdaptiveMaxPool3dWithIndices implements the operator nn.adaptive_max_pool3d_with_indices.
 func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
@@ -10589,7 +10589,7 @@ func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) 
 	return composed.NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 }
 
-// NnLpPool1d is the operator nn.lp_pool1d.
+// NnLpPool1d implements the operator nn.lp_pool1d.
 func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLpPool1d; does != nil {
@@ -10599,7 +10599,7 @@ func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 	return composed.NnLpPool1d(c, self, p, kernel, stride, ceil)
 }
 
-// NnLpPool2d is the operator nn.lp_pool2d.
+// NnLpPool2d implements the operator nn.lp_pool2d.
 func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLpPool2d; does != nil {
@@ -10609,7 +10609,7 @@ func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 	return composed.NnLpPool2d(c, self, p, kernel, stride, ceil)
 }
 
-// NnLpPool3d is the operator nn.lp_pool3d.
+// NnLpPool3d implements the operator nn.lp_pool3d.
 func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLpPool3d; does != nil {
@@ -10619,7 +10619,7 @@ func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 	return composed.NnLpPool3d(c, self, p, kernel, stride, ceil)
 }
 
-// NnMaxUnpool1d is the operator nn.max_unpool1d.
+// NnMaxUnpool1d implements the operator nn.max_unpool1d.
 func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
 		if err := unmixed("nn.max_unpool1d", key, keys(self)|keys(indices)); err != nil {
@@ -10632,7 +10632,7 @@ func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding
 	return composed.NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnMaxUnpool2d is the operator nn.max_unpool2d.
+// NnMaxUnpool2d implements the operator nn.max_unpool2d.
 func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.max_unpool2d", key, keys(self)|keys(indices)); err != nil {
@@ -10645,7 +10645,7 @@ func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding
 	return composed.NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnMaxUnpool3d is the operator nn.max_unpool3d.
+// NnMaxUnpool3d implements the operator nn.max_unpool3d.
 func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.max_unpool3d", key, keys(self)|keys(indices)); err != nil {
@@ -10658,7 +10658,7 @@ func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding
 	return composed.NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnLargest is the operator nn.largest.
+// NnLargest implements the operator nn.largest.
 func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLargest; does != nil {
@@ -10670,7 +10670,7 @@ func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 	return ops.NnLargest(self, sizes, taps, stride, padding, dilation, format)
 }
 
-// NnLargestPlaces is the operator nn.largest_places.
+// NnLargestPlaces implements the operator nn.largest_places.
 func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLargestPlaces; does != nil {
@@ -10682,7 +10682,7 @@ func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, 
 	return ops.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
 }
 
-// NnFractionalLargest is the operator nn.fractional_largest.
+// NnFractionalLargest implements the operator nn.fractional_largest.
 func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
 		if err := unmixed("nn.fractional_largest", key, keys(self)|keys(samples)); err != nil {
@@ -10697,7 +10697,7 @@ func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int
 	return ops.NnFractionalLargest(self, samples, sizes, taps)
 }
 
-// NnAddAtPlaces is the operator nn.add_at_places.
+// NnAddAtPlaces implements the operator nn.add_at_places.
 func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(indices)); key != 0 {
 		if err := unmixed("nn.add_at_places", key, keys(given)|keys(indices)); err != nil {
@@ -10712,7 +10712,7 @@ func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format 
 	return ops.NnAddAtPlaces(given, indices, sizes, format)
 }
 
-// NnAverage is the operator nn.average.
+// NnAverage implements the operator nn.average.
 func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnAverage; does != nil {
@@ -10724,7 +10724,7 @@ func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64
 	return ops.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
 }
 
-// NnAverageGradient is the operator nn.average_gradient.
+// NnAverageGradient implements the operator nn.average_gradient.
 func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
 		if does := backend(key).NnAverageGradient; does != nil {
@@ -10736,7 +10736,7 @@ func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, paddin
 	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
 }
 
-// NnFractionalMaxPool2d is the operator nn.fractional_max_pool2d.
+// NnFractionalMaxPool2d implements the operator nn.fractional_max_pool2d.
 func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool2d", key, keys(self)|keys(samples)); err != nil {
@@ -10749,7 +10749,7 @@ func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, r
 	return composed.NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnFractionalMaxPool2dWithIndices is the operator nn.fractional_max_pool2d_with_indices.
+// NnFractionalMaxPool2dWithIndices implements the operator nn.fractional_max_pool2d_with_indices.
 func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool2d_with_indices", key, keys(self)|keys(samples)); err != nil {
@@ -10762,7 +10762,7 @@ func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes
 	return composed.NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnFractionalMaxPool3d is the operator nn.fractional_max_pool3d.
+// NnFractionalMaxPool3d implements the operator nn.fractional_max_pool3d.
 func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool3d", key, keys(self)|keys(samples)); err != nil {
@@ -10775,7 +10775,7 @@ func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, r
 	return composed.NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnFractionalMaxPool3dWithIndices is the operator nn.fractional_max_pool3d_with_indices.
+// NnFractionalMaxPool3dWithIndices implements the operator nn.fractional_max_pool3d_with_indices.
 func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool3d_with_indices", key, keys(self)|keys(samples)); err != nil {
@@ -10788,7 +10788,7 @@ func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes
 	return composed.NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnUnfold is the operator nn.unfold.
+// NnUnfold implements the operator nn.unfold.
 func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUnfold; does != nil {
@@ -10798,7 +10798,7 @@ func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []i
 	return composed.NnUnfold(c, self, kernel, dilation, padding, stride)
 }
 
-// NnFold is the operator nn.fold.
+// NnFold implements the operator nn.fold.
 func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnFold; does != nil {
@@ -10808,7 +10808,7 @@ func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, strid
 	return composed.NnFold(c, self, sizes, kernel, dilation, padding, stride)
 }
 
-// NnColumns is the operator nn.columns.
+// NnColumns implements the operator nn.columns.
 func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnColumns; does != nil {
@@ -10820,7 +10820,7 @@ func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 	return ops.NnColumns(self, sizes, taps, stride, padding, dilation)
 }
 
-// NnFromColumns is the operator nn.from_columns.
+// NnFromColumns implements the operator nn.from_columns.
 func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
 		if does := backend(key).NnFromColumns; does != nil {
@@ -10832,7 +10832,7 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 }
 
-// Lstm is the operator lstm.
+// Lstm implements the operator lstm.
 func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("lstm", key, keys(input)|keysOf(hx)|keysOf(params)); err != nil {
@@ -10845,7 +10845,7 @@ func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool
 	return composed.Lstm(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// LstmData is the operator lstm.
+// LstmData implements the operator lstm.
 func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("lstm", key, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params)); err != nil {
@@ -10858,7 +10858,7 @@ func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tens
 	return composed.LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// Gru is the operator gru.
+// Gru implements the operator gru.
 func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("gru", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
@@ -10871,7 +10871,7 @@ func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool,
 	return composed.Gru(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// GruData is the operator gru.
+// GruData implements the operator gru.
 func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("gru", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
@@ -10884,7 +10884,7 @@ func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tenso
 	return composed.GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// RnnTanh is the operator rnn_tanh.
+// RnnTanh implements the operator rnn_tanh.
 func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_tanh", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
@@ -10897,7 +10897,7 @@ func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 	return composed.RnnTanh(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// RnnTanhData is the operator rnn_tanh.
+// RnnTanhData implements the operator rnn_tanh.
 func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_tanh", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
@@ -10910,7 +10910,7 @@ func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 	return composed.RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// RnnRelu is the operator rnn_relu.
+// RnnRelu implements the operator rnn_relu.
 func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_relu", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
@@ -10923,7 +10923,7 @@ func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 	return composed.RnnRelu(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// RnnReluData is the operator rnn_relu.
+// RnnReluData implements the operator rnn_relu.
 func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_relu", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
@@ -10936,7 +10936,7 @@ func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 	return composed.RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// LstmCell is the operator lstm_cell.
+// LstmCell implements the operator lstm_cell.
 func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("lstm_cell", key, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
@@ -10949,7 +10949,7 @@ func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, 
 	return composed.LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// GruCell is the operator gru_cell.
+// GruCell implements the operator gru_cell.
 func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("gru_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
@@ -10962,7 +10962,7 @@ func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tens
 	return composed.GruCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// RnnTanhCell is the operator rnn_tanh_cell.
+// RnnTanhCell implements the operator rnn_tanh_cell.
 func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_tanh_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
@@ -10975,7 +10975,7 @@ func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 	return composed.RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// RnnReluCell is the operator rnn_relu_cell.
+// RnnReluCell implements the operator rnn_relu_cell.
 func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_relu_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
@@ -10988,7 +10988,7 @@ func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 	return composed.RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// NnRecurrence is the operator nn.recurrence.
+// NnRecurrence implements the operator nn.recurrence.
 func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("nn.recurrence", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)); err != nil {
@@ -11003,7 +11003,7 @@ func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int
 	return ops.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
 }
 
-// NnRecurrenceGradient is the operator nn.recurrence_gradient.
+// NnRecurrenceGradient implements the operator nn.recurrence_gradient.
 func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
 		if err := outOnly("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight)); err != nil {
@@ -11021,7 +11021,7 @@ func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, outp
 	return ops.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 }
 
-// NnRecurrenceSteps is the operator nn.recurrence_steps.
+// NnRecurrenceSteps implements the operator nn.recurrence_steps.
 func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection)); key != 0 {
 		if err := unmixed("nn.recurrence_steps", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection)); err != nil {
@@ -11034,7 +11034,7 @@ func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tens
 	return composed.NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
 }
 
-// NnCounts is the operator nn.counts.
+// NnCounts implements the operator nn.counts.
 func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NnCounts; does != nil {
@@ -11046,7 +11046,7 @@ func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
 	return ops.NnCounts(self)
 }
 
-// PackPaddedSequence is the operator pack_padded_sequence.
+// PackPaddedSequence implements the operator pack_padded_sequence.
 func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(lengths)); key != 0 {
 		if err := unmixed("pack_padded_sequence", key, keys(input)|keys(lengths)); err != nil {
@@ -11059,7 +11059,7 @@ func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) 
 	return composed.PackPaddedSequence(c, input, lengths, batchFirst)
 }
 
-// PadPackedSequence is the operator pad_packed_sequence.
+// PadPackedSequence implements the operator pad_packed_sequence.
 func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(data) | keys(counts)); key != 0 {
 		if err := unmixed("pad_packed_sequence", key, keys(data)|keys(counts)); err != nil {
@@ -11072,7 +11072,7 @@ func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, val
 	return composed.PadPackedSequence(c, data, counts, batchFirst, value, total)
 }
 
-// NnConjugate is the operator nn.conjugate.
+// NnConjugate implements the operator nn.conjugate.
 func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(lengths)); key != 0 {
 		if does := backend(key).NnConjugate; does != nil {
@@ -11084,7 +11084,7 @@ func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return ops.NnConjugate(lengths)
 }
 
-// NnPlaces is the operator nn.places.
+// NnPlaces implements the operator nn.places.
 func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(counts)); key != 0 {
 		if does := backend(key).NnPlaces; does != nil {
@@ -11096,7 +11096,7 @@ func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor
 	return ops.NnPlaces(counts, sequences)
 }
 
-// NnInterpolate is the operator nn.interpolate.
+// NnInterpolate implements the operator nn.interpolate.
 func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
 		if does := backend(key).NnInterpolate; does != nil {
@@ -11106,7 +11106,7 @@ func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64,
 	return composed.NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 }
 
-// NnUpsample is the operator nn.upsample.
+// NnUpsample implements the operator nn.upsample.
 func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUpsample; does != nil {
@@ -11116,7 +11116,7 @@ func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mo
 	return composed.NnUpsample(c, self, sizes, scales, mode, alignCorners)
 }
 
-// NnUpsampleNearest is the operator nn.upsample_nearest.
+// NnUpsampleNearest implements the operator nn.upsample_nearest.
 func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUpsampleNearest; does != nil {
@@ -11126,7 +11126,7 @@ func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []floa
 	return composed.NnUpsampleNearest(c, self, sizes, scales)
 }
 
-// NnUpsampleBilinear is the operator nn.upsample_bilinear.
+// NnUpsampleBilinear implements the operator nn.upsample_bilinear.
 func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUpsampleBilinear; does != nil {
@@ -11136,7 +11136,7 @@ func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []flo
 	return composed.NnUpsampleBilinear(c, self, sizes, scales)
 }
 
-// NnResampled is the operator nn.resampled.
+// NnResampled implements the operator nn.resampled.
 func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnResampled; does != nil {
@@ -11148,7 +11148,7 @@ func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alig
 	return ops.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
 }
 
-// NnResampledBack is the operator nn.resampled_back.
+// NnResampledBack implements the operator nn.resampled_back.
 func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
 		if does := backend(key).NnResampledBack; does != nil {
@@ -11160,7 +11160,7 @@ func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string,
 	return ops.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
 }
 
-// GridSampler is the operator grid_sampler.
+// GridSampler implements the operator grid_sampler.
 func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
 		if err := unmixed("grid_sampler", key, keys(self)|keys(grid)); err != nil {
@@ -11173,7 +11173,7 @@ func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCo
 	return composed.GridSampler(c, self, grid, mode, padding, alignCorners)
 }
 
-// GridSampler2d is the operator grid_sampler_2d.
+// GridSampler2d implements the operator grid_sampler_2d.
 func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
 		if err := unmixed("grid_sampler_2d", key, keys(self)|keys(grid)); err != nil {
@@ -11186,7 +11186,7 @@ func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, align
 	return composed.GridSampler2d(c, self, grid, mode, padding, alignCorners)
 }
 
-// GridSampler3d is the operator grid_sampler_3d.
+// GridSampler3d implements the operator grid_sampler_3d.
 func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
 		if err := unmixed("grid_sampler_3d", key, keys(self)|keys(grid)); err != nil {
@@ -11199,7 +11199,7 @@ func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, align
 	return composed.GridSampler3d(c, self, grid, mode, padding, alignCorners)
 }
 
-// NnGridSample is the operator nn.grid_sample.
+// NnGridSample implements the operator nn.grid_sample.
 func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.grid_sample", key, keys(self)|keys(grid)); err != nil {
@@ -11212,7 +11212,7 @@ func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, align
 	return composed.NnGridSample(c, self, grid, mode, padding, alignCorners)
 }
 
-// NnAffineGrid is the operator nn.affine_grid.
+// NnAffineGrid implements the operator nn.affine_grid.
 func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(theta)); key != 0 {
 		if does := backend(key).NnAffineGrid; does != nil {
@@ -11222,7 +11222,7 @@ func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.B
 	return composed.NnAffineGrid(c, theta, size, alignCorners)
 }
 
-// AffineGridGenerator is the operator affine_grid_generator.
+// AffineGridGenerator implements the operator affine_grid_generator.
 func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(theta)); key != 0 {
 		if does := backend(key).AffineGridGenerator; does != nil {
@@ -11232,7 +11232,7 @@ func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorner
 	return composed.AffineGridGenerator(c, theta, size, alignCorners)
 }
 
-// NnSampled is the operator nn.sampled.
+// NnSampled implements the operator nn.sampled.
 func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(grid) | keys(along)); key != 0 {
 		if err := unmixed("nn.sampled", key, keys(self)|keys(grid)|keys(along)); err != nil {
@@ -11247,7 +11247,7 @@ func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, al
 	return ops.NnSampled(self, grid, along, mode, padding, alignCorners)
 }
 
-// NnSampledSpread is the operator nn.sampled_spread.
+// NnSampledSpread implements the operator nn.sampled_spread.
 func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(grid) | keys(along)); key != 0 {
 		if err := unmixed("nn.sampled_spread", key, keys(given)|keys(grid)|keys(along)); err != nil {
@@ -11262,7 +11262,7 @@ func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, m
 	return ops.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
 }
 
-// NnSampledSlope is the operator nn.sampled_slope.
+// NnSampledSlope implements the operator nn.sampled_slope.
 func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
 		if err := unmixed("nn.sampled_slope", key, keys(given)|keys(self)|keys(grid)|keys(along)); err != nil {
@@ -11277,7 +11277,7 @@ func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, paddi
 	return ops.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
 }
 
-// QuantizePerTensor is the operator quantize_per_tensor.
+// QuantizePerTensor implements the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizePerTensor; does != nil {
@@ -11287,7 +11287,7 @@ func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d
 	return quantized.QuantizePerTensor(c, self, scale, zero, d)
 }
 
-// QuantizePerTensorTensorQparams is the operator quantize_per_tensor.
+// QuantizePerTensorTensorQparams implements the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantize_per_tensor", key, keys(self)|keys(scale)|keys(zero)); err != nil {
@@ -11300,7 +11300,7 @@ func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d 
 	return quantized.QuantizePerTensorTensorQparams(c, self, scale, zero, d)
 }
 
-// QuantizePerTensorTensors is the operator quantize_per_tensor.
+// QuantizePerTensorTensors implements the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
 	if key := c.ahead((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantize_per_tensor", key, keysOf(tensors)|keys(scales)|keys(zeros)); err != nil {
@@ -11313,7 +11313,7 @@ func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *t
 	return quantized.QuantizePerTensorTensors(c, tensors, scales, zeros, d)
 }
 
-// QuantizePerTensorDynamic is the operator quantize_per_tensor_dynamic.
+// QuantizePerTensorDynamic implements the operator quantize_per_tensor_dynamic.
 func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizePerTensorDynamic; does != nil {
@@ -11323,7 +11323,7 @@ func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce
 	return quantized.QuantizePerTensorDynamic(c, self, d, reduce)
 }
 
-// QuantizePerChannel is the operator quantize_per_channel.
+// QuantizePerChannel implements the operator quantize_per_channel.
 func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantize_per_channel", key, keys(self)|keys(scales)|keys(zeros)); err != nil {
@@ -11336,7 +11336,7 @@ func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, 
 	return quantized.QuantizePerChannel(c, self, scales, zeros, axis, d)
 }
 
-// Dequantize is the operator dequantize.
+// Dequantize implements the operator dequantize.
 func (c Ctx) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Dequantize; does != nil {
@@ -11346,7 +11346,7 @@ func (c Ctx) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return quantized.Dequantize(c, self)
 }
 
-// DequantizeTensors is the operator dequantize.
+// DequantizeTensors implements the operator dequantize.
 func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
 		if err := unmixed("dequantize", key, keysOf(tensors)); err != nil {
@@ -11359,7 +11359,7 @@ func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 	return quantized.DequantizeTensors(c, tensors)
 }
 
-// IntRepr is the operator int_repr.
+// IntRepr implements the operator int_repr.
 func (c Ctx) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).IntRepr; does != nil {
@@ -11369,7 +11369,7 @@ func (c Ctx) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return quantized.IntRepr(c, self)
 }
 
-// QScale is the operator q_scale.
+// QScale implements the operator q_scale.
 func (c Ctx) QScale(self *tensor.Tensor) (float64, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QScale; does != nil {
@@ -11379,7 +11379,7 @@ func (c Ctx) QScale(self *tensor.Tensor) (float64, error) {
 	return quantized.QScale(c, self)
 }
 
-// QZeroPoint is the operator q_zero_point.
+// QZeroPoint implements the operator q_zero_point.
 func (c Ctx) QZeroPoint(self *tensor.Tensor) (int64, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QZeroPoint; does != nil {
@@ -11389,7 +11389,7 @@ func (c Ctx) QZeroPoint(self *tensor.Tensor) (int64, error) {
 	return quantized.QZeroPoint(c, self)
 }
 
-// QPerChannelScales is the operator q_per_channel_scales.
+// QPerChannelScales implements the operator q_per_channel_scales.
 func (c Ctx) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).QPerChannelScales; does != nil {
@@ -11399,7 +11399,7 @@ func (c Ctx) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return quantized.QPerChannelScales(c, self)
 }
 
-// QPerChannelZeroPoints is the operator q_per_channel_zero_points.
+// QPerChannelZeroPoints implements the operator q_per_channel_zero_points.
 func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).QPerChannelZeroPoints; does != nil {
@@ -11409,7 +11409,7 @@ func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) 
 	return quantized.QPerChannelZeroPoints(c, self)
 }
 
-// QPerChannelAxis is the operator q_per_channel_axis.
+// QPerChannelAxis implements the operator q_per_channel_axis.
 func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QPerChannelAxis; does != nil {
@@ -11419,7 +11419,7 @@ func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
 	return quantized.QPerChannelAxis(c, self)
 }
 
-// Qscheme is the operator qscheme.
+// Qscheme implements the operator qscheme.
 func (c Ctx) Qscheme(self *tensor.Tensor) (string, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Qscheme; does != nil {
@@ -11429,12 +11429,12 @@ func (c Ctx) Qscheme(self *tensor.Tensor) (string, error) {
 	return quantized.Qscheme(c, self)
 }
 
-// IsQuantized is the operator is_quantized.
+// IsQuantized implements the operator is_quantized.
 func (c Ctx) IsQuantized(self *tensor.Tensor) (bool, error) {
 	return quantized.IsQuantized(c, self)
 }
 
-// MakePerTensorQuantizedTensor is the operator make_per_tensor_quantized_tensor.
+// MakePerTensorQuantizedTensor implements the operator make_per_tensor_quantized_tensor.
 func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).MakePerTensorQuantizedTensor; does != nil {
@@ -11444,7 +11444,7 @@ func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, ze
 	return quantized.MakePerTensorQuantizedTensor(c, self, scale, zero)
 }
 
-// MakePerChannelQuantizedTensor is the operator make_per_channel_quantized_tensor.
+// MakePerChannelQuantizedTensor implements the operator make_per_channel_quantized_tensor.
 func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("make_per_channel_quantized_tensor", key, keys(self)|keys(scales)|keys(zeros)); err != nil {
@@ -11457,7 +11457,7 @@ func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, a
 	return quantized.MakePerChannelQuantizedTensor(c, self, scales, zeros, axis)
 }
 
-// EmptyAffineQuantized is the operator empty_affine_quantized.
+// EmptyAffineQuantized implements the operator empty_affine_quantized.
 func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead(l.Keys()); key != 0 {
 		if does := backend(key).EmptyAffineQuantized; does != nil {
@@ -11467,7 +11467,7 @@ func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, 
 	return quantized.EmptyAffineQuantized(c, size, d, l, dev, scale, zero)
 }
 
-// EmptyPerChannelAffineQuantized is the operator empty_per_channel_affine_quantized.
+// EmptyPerChannelAffineQuantized implements the operator empty_per_channel_affine_quantized.
 func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys()); key != 0 {
 		if err := unmixed("empty_per_channel_affine_quantized", key, keys(scales)|keys(zeros)); err != nil {
@@ -11480,7 +11480,7 @@ func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.
 	return quantized.EmptyPerChannelAffineQuantized(c, size, scales, zeros, axis, d, l, dev)
 }
 
-// ChooseQparamsPerTensor is the operator choose_qparams_per_tensor.
+// ChooseQparamsPerTensor implements the operator choose_qparams_per_tensor.
 func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, int64, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ChooseQparamsPerTensor; does != nil {
@@ -11490,7 +11490,7 @@ func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, 
 	return quantized.ChooseQparamsPerTensor(c, self, reduce)
 }
 
-// FakeQuantizePerTensorAffine is the operator fake_quantize_per_tensor_affine.
+// FakeQuantizePerTensorAffine implements the operator fake_quantize_per_tensor_affine.
 func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).FakeQuantizePerTensorAffine; does != nil {
@@ -11500,7 +11500,7 @@ func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zer
 	return quantized.FakeQuantizePerTensorAffine(c, self, scale, zero, lo, hi)
 }
 
-// FakeQuantizePerTensorAffineTensorQparams is the operator fake_quantize_per_tensor_affine.
+// FakeQuantizePerTensorAffineTensorQparams implements the operator fake_quantize_per_tensor_affine.
 func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero) | c.casting(1)); key != 0 {
 		if err := unmixed("fake_quantize_per_tensor_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
@@ -11513,7 +11513,7 @@ func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.
 	return quantized.FakeQuantizePerTensorAffineTensorQparams(c, self, scale, zero, lo, hi)
 }
 
-// FakeQuantizePerTensorAffineCachemask is the operator fake_quantize_per_tensor_affine_cachemask.
+// FakeQuantizePerTensorAffineCachemask implements the operator fake_quantize_per_tensor_affine_cachemask.
 func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FakeQuantizePerTensorAffineCachemask; does != nil {
@@ -11523,7 +11523,7 @@ func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale flo
 	return quantized.FakeQuantizePerTensorAffineCachemask(c, self, scale, zero, lo, hi)
 }
 
-// FakeQuantizePerChannelAffine is the operator fake_quantize_per_channel_affine.
+// FakeQuantizePerChannelAffine implements the operator fake_quantize_per_channel_affine.
 func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err := unmixed("fake_quantize_per_channel_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
@@ -11536,7 +11536,7 @@ func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis
 	return quantized.FakeQuantizePerChannelAffine(c, self, scale, zero, axis, lo, hi)
 }
 
-// FakeQuantizePerChannelAffineCachemask is the operator fake_quantize_per_channel_affine_cachemask.
+// FakeQuantizePerChannelAffineCachemask implements the operator fake_quantize_per_channel_affine_cachemask.
 func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err := unmixed("fake_quantize_per_channel_affine_cachemask", key, keys(self)|keys(scale)|keys(zero)); err != nil {
@@ -11549,7 +11549,7 @@ func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Ten
 	return quantized.FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
 }
 
-// FakeQuantizeLearnablePerTensorAffine is the operator fake_quantize_learnable_per_tensor_affine.
+// FakeQuantizeLearnablePerTensorAffine implements the operator fake_quantize_learnable_per_tensor_affine.
 func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err := unmixed("fake_quantize_learnable_per_tensor_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
@@ -11562,7 +11562,7 @@ func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tens
 	return quantized.FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
 }
 
-// FakeQuantizeLearnablePerChannelAffine is the operator fake_quantize_learnable_per_channel_affine.
+// FakeQuantizeLearnablePerChannelAffine implements the operator fake_quantize_learnable_per_channel_affine.
 func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err := unmixed("fake_quantize_learnable_per_channel_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
@@ -11575,7 +11575,7 @@ func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Ten
 	return quantized.FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
 }
 
-// QuantizedAdd is the operator quantized.add.
+// QuantizedAdd implements the operator quantized.add.
 func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.add", key, keys(qa)|keys(qb)); err != nil {
@@ -11588,7 +11588,7 @@ func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*te
 	return quantized.QuantizedAdd(c, qa, qb, scale, zero)
 }
 
-// QuantizedAddRelu is the operator quantized.add_relu.
+// QuantizedAddRelu implements the operator quantized.add_relu.
 func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.add_relu", key, keys(qa)|keys(qb)); err != nil {
@@ -11601,7 +11601,7 @@ func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 	return quantized.QuantizedAddRelu(c, qa, qb, scale, zero)
 }
 
-// QuantizedMul is the operator quantized.mul.
+// QuantizedMul implements the operator quantized.mul.
 func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.mul", key, keys(qa)|keys(qb)); err != nil {
@@ -11614,7 +11614,7 @@ func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*te
 	return quantized.QuantizedMul(c, qa, qb, scale, zero)
 }
 
-// QuantizedMulRelu is the operator quantized.mul_relu.
+// QuantizedMulRelu implements the operator quantized.mul_relu.
 func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.mul_relu", key, keys(qa)|keys(qb)); err != nil {
@@ -11627,7 +11627,7 @@ func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 	return quantized.QuantizedMulRelu(c, qa, qb, scale, zero)
 }
 
-// QuantizedAddScalar is the operator quantized.add_scalar.
+// QuantizedAddScalar implements the operator quantized.add_scalar.
 func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedAddScalar; does != nil {
@@ -11637,7 +11637,7 @@ func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tens
 	return quantized.QuantizedAddScalar(c, qa, b)
 }
 
-// QuantizedAddScalarRelu is the operator quantized.add_scalar_relu.
+// QuantizedAddScalarRelu implements the operator quantized.add_scalar_relu.
 func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedAddScalarRelu; does != nil {
@@ -11647,7 +11647,7 @@ func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.
 	return quantized.QuantizedAddScalarRelu(c, qa, b)
 }
 
-// QuantizedMulScalar is the operator quantized.mul_scalar.
+// QuantizedMulScalar implements the operator quantized.mul_scalar.
 func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedMulScalar; does != nil {
@@ -11657,7 +11657,7 @@ func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tens
 	return quantized.QuantizedMulScalar(c, qa, b)
 }
 
-// QuantizedMulScalarRelu is the operator quantized.mul_scalar_relu.
+// QuantizedMulScalarRelu implements the operator quantized.mul_scalar_relu.
 func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedMulScalarRelu; does != nil {
@@ -11667,7 +11667,7 @@ func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.
 	return quantized.QuantizedMulScalarRelu(c, qa, b)
 }
 
-// QuantizedRelu6 is the operator quantized.relu6.
+// QuantizedRelu6 implements the operator quantized.relu6.
 func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedRelu6; does != nil {
@@ -11677,7 +11677,7 @@ func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return quantized.QuantizedRelu6(c, self)
 }
 
-// QuantizedCat is the operator quantized.cat.
+// QuantizedCat implements the operator quantized.cat.
 func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.cat", key, keysOf(tensors)); err != nil {
@@ -11690,7 +11690,7 @@ func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, z
 	return quantized.QuantizedCat(c, tensors, dim, scale, zero)
 }
 
-// QuantizedMatmul is the operator quantized.matmul.
+// QuantizedMatmul implements the operator quantized.matmul.
 func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.matmul", key, keys(qa)|keys(qb)); err != nil {
@@ -11703,7 +11703,7 @@ func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (
 	return quantized.QuantizedMatmul(c, qa, qb, scale, zero)
 }
 
-// QuantizedLinearPack is the operator quantized.linear_pack.
+// QuantizedLinearPack implements the operator quantized.linear_pack.
 func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(weight)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedLinearPack; does != nil {
@@ -11713,7 +11713,7 @@ func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) 
 	return quantized.QuantizedLinearPack(c, weight)
 }
 
-// QuantizedLinear is the operator quantized.linear.
+// QuantizedLinear implements the operator quantized.linear.
 func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.linear", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
@@ -11726,7 +11726,7 @@ func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, z
 	return quantized.QuantizedLinear(c, self, weight, bias, scale, zero, packed)
 }
 
-// QuantizedLinearRelu is the operator quantized.linear_relu.
+// QuantizedLinearRelu implements the operator quantized.linear_relu.
 func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.linear_relu", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
@@ -11739,7 +11739,7 @@ func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float6
 	return quantized.QuantizedLinearRelu(c, self, weight, bias, scale, zero, packed)
 }
 
-// QuantizedLinearDynamic is the operator quantized.linear_dynamic.
+// QuantizedLinearDynamic implements the operator quantized.linear_dynamic.
 func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if err := unmixed("quantized.linear_dynamic", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
@@ -11752,7 +11752,7 @@ func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bo
 	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
 }
 
-// ToString is the operator to_string.
+// ToString implements the operator to_string.
 func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ToString; does != nil {
@@ -11764,77 +11764,77 @@ func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, line
 	return ops.ToString(self, precision, threshold, edgeItems, lineWidth, sci)
 }
 
-// ScalarOperand is the operator scalar_operand.
+// ScalarOperand implements the operator scalar_operand.
 func (c Ctx) ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
 	return ops.ScalarOperand(value)
 }
 
-// ResultType is the operator result_type.
+// ResultType implements the operator result_type.
 func (c Ctx) ResultType(a, b *tensor.Tensor) (dtype.DType, error) {
 	return ops.ResultType(a, b)
 }
 
-// PromoteTypes is the operator promote_types.
+// PromoteTypes implements the operator promote_types.
 func (c Ctx) PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
 	return ops.PromoteTypes(a, b)
 }
 
-// CanCast is the operator can_cast.
+// CanCast implements the operator can_cast.
 func (c Ctx) CanCast(from, to dtype.DType) (bool, error) {
 	return ops.CanCast(from, to)
 }
 
-// SetDefaultDtype is the operator set_default_dtype.
+// SetDefaultDtype implements the operator set_default_dtype.
 func (c Ctx) SetDefaultDtype(d dtype.DType) error {
 	return ops.SetDefaultDtype(d)
 }
 
-// GetDefaultDtype is the operator get_default_dtype.
+// GetDefaultDtype implements the operator get_default_dtype.
 func (c Ctx) GetDefaultDtype() (dtype.DType, error) {
 	return ops.GetDefaultDtype()
 }
 
-// ParseDevice is the operator parse_device.
+// ParseDevice implements the operator parse_device.
 func (c Ctx) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
 }
 
-// SetWarnAlways is the operator set_warn_always.
+// SetWarnAlways implements the operator set_warn_always.
 func (c Ctx) SetWarnAlways(b bool) error {
 	return ops.SetWarnAlways(b)
 }
 
-// IsWarnAlwaysEnabled is the operator is_warn_always_enabled.
+// IsWarnAlwaysEnabled implements the operator is_warn_always_enabled.
 func (c Ctx) IsWarnAlwaysEnabled() (bool, error) {
 	return ops.IsWarnAlwaysEnabled()
 }
 
-// SetNumThreads is the operator set_num_threads.
+// SetNumThreads implements the operator set_num_threads.
 func (c Ctx) SetNumThreads(n int64) error {
 	return ops.SetNumThreads(n)
 }
 
-// GetNumThreads is the operator get_num_threads.
+// GetNumThreads implements the operator get_num_threads.
 func (c Ctx) GetNumThreads() (int64, error) {
 	return ops.GetNumThreads()
 }
 
-// SetFloat32MatmulPrecision is the operator set_float32_matmul_precision.
+// SetFloat32MatmulPrecision implements the operator set_float32_matmul_precision.
 func (c Ctx) SetFloat32MatmulPrecision(precision string) error {
 	return ops.SetFloat32MatmulPrecision(precision)
 }
 
-// GetFloat32MatmulPrecision is the operator get_float32_matmul_precision.
+// GetFloat32MatmulPrecision implements the operator get_float32_matmul_precision.
 func (c Ctx) GetFloat32MatmulPrecision() (string, error) {
 	return ops.GetFloat32MatmulPrecision()
 }
 
-// CpuTier is the operator cpu_tier.
+// CpuTier implements the operator cpu_tier.
 func (c Ctx) CpuTier() (string, error) {
 	return ops.CpuTier()
 }
 
-// IsNonzero is the operator is_nonzero.
+// IsNonzero implements the operator is_nonzero.
 func (c Ctx) IsNonzero(self *tensor.Tensor) (bool, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsNonzero; does != nil {
@@ -11844,7 +11844,7 @@ func (c Ctx) IsNonzero(self *tensor.Tensor) (bool, error) {
 	return composed.IsNonzero(c, self)
 }
 
-// IsConj is the operator is_conj.
+// IsConj implements the operator is_conj.
 func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsConj; does != nil {
@@ -11856,7 +11856,7 @@ func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
 	return ops.IsConj(self)
 }
 
-// IsNeg is the operator is_neg.
+// IsNeg implements the operator is_neg.
 func (c Ctx) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsNeg; does != nil {
@@ -11868,12 +11868,12 @@ func (c Ctx) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
 	return ops.IsNeg(self)
 }
 
-// IsSameSize is the operator is_same_size.
+// IsSameSize implements the operator is_same_size.
 func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 	return ops.IsSameSize(self, other)
 }
 
-// Rand is the operator rand.
+// Rand implements the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Rand; does != nil {
@@ -11890,7 +11890,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 	return
 }
 
-// Randn is the operator randn.
+// Randn implements the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Randn; does != nil {
@@ -11907,7 +11907,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 	return
 }
 
-// Randint is the operator randint.
+// Randint implements the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Randint; does != nil {
@@ -11924,7 +11924,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 	return
 }
 
-// RandintHigh is the operator randint.
+// RandintHigh implements the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandintHigh; does != nil {
@@ -11941,7 +11941,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 	return
 }
 
-// Randperm is the operator randperm.
+// Randperm implements the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Randperm; does != nil {
@@ -11958,7 +11958,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 	return
 }
 
-// RandLike is the operator rand_like.
+// RandLike implements the operator rand_like.
 func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandLike; does != nil {
@@ -11970,7 +11970,7 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 	return ops.RandLike(self, g, d, layout, dev, f)
 }
 
-// RandnLike is the operator randn_like.
+// RandnLike implements the operator randn_like.
 func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandnLike; does != nil {
@@ -11982,7 +11982,7 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 	return ops.RandnLike(self, g, d, layout, dev, f)
 }
 
-// RandintLike is the operator randint_like.
+// RandintLike implements the operator randint_like.
 func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandintLike; does != nil {
@@ -11994,7 +11994,7 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 	return ops.RandintLike(self, low, high, g, d, layout, dev, f)
 }
 
-// RandintLikeHigh is the operator randint_like.
+// RandintLikeHigh implements the operator randint_like.
 func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandintLikeHigh; does != nil {
@@ -12006,7 +12006,7 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 	return ops.RandintLikeHigh(self, high, g, d, layout, dev, f)
 }
 
-// NormalTensors is the operator normal.
+// NormalTensors implements the operator normal.
 func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(mean) | keys(std) | c.drawing()); key != 0 {
 		if err := outOnly("normal", key, keys(mean)|keys(std)); err != nil {
@@ -12026,7 +12026,7 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 	return composed.NormalTensors(c, out, mean, std, g)
 }
 
-// NormalSize is the operator normal.
+// NormalSize implements the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).NormalSize; does != nil {
@@ -12043,7 +12043,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 	return
 }
 
-// Bernoulli is the operator bernoulli.
+// Bernoulli implements the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("bernoulli", key, keys(self)); err != nil {
@@ -12065,7 +12065,7 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 	return
 }
 
-// BernoulliP is the operator bernoulli.
+// BernoulliP implements the operator bernoulli.
 func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).BernoulliP; does != nil {
@@ -12077,7 +12077,7 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 	return ops.BernoulliP(self, p, g)
 }
 
-// Multinomial is the operator multinomial.
+// Multinomial implements the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
 		if err := outOnly("multinomial", key, keys(self)); err != nil {
@@ -12099,7 +12099,7 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 	return
 }
 
-// Poisson is the operator poisson.
+// Poisson implements the operator poisson.
 func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).Poisson; does != nil {
@@ -12111,7 +12111,7 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 	return ops.Poisson(self, g)
 }
 
-// Binomial is the operator binomial.
+// Binomial implements the operator binomial.
 func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(count) | keys(prob) | c.drawing()); key != 0 {
 		if err := unmixed("binomial", key, keys(count)|keys(prob)); err != nil {
@@ -12126,7 +12126,7 @@ func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tens
 	return ops.Binomial(count, prob, g)
 }
 
-// StandardGamma is the operator _standard_gamma.
+// StandardGamma implements the operator _standard_gamma.
 func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).StandardGamma; does != nil {
@@ -12138,7 +12138,7 @@ func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor
 	return ops.StandardGamma(self, g)
 }
 
-// StandardGammaGrad is the operator _standard_gamma_grad.
+// StandardGammaGrad implements the operator _standard_gamma_grad.
 func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(output)); key != 0 {
 		if err := outOnly("_standard_gamma_grad", key, keys(self)); err != nil {
@@ -12156,7 +12156,7 @@ func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, 
 	return ops.StandardGammaGrad(self, output)
 }
 
-// SampleDirichlet is the operator _sample_dirichlet.
+// SampleDirichlet implements the operator _sample_dirichlet.
 func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).SampleDirichlet; does != nil {
@@ -12166,7 +12166,7 @@ func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.
 	return composed.SampleDirichlet(c, self, g)
 }
 
-// DirichletGrad is the operator _dirichlet_grad.
+// DirichletGrad implements the operator _dirichlet_grad.
 func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x) | keys(alpha) | keys(total)); key != 0 {
 		if err := unmixed("_dirichlet_grad", key, keys(x)|keys(alpha)|keys(total)); err != nil {
@@ -12181,7 +12181,7 @@ func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, e
 	return ops.DirichletGrad(x, alpha, total)
 }
 
-// FillUniform is the operator uniform_.
+// FillUniform implements the operator uniform_.
 func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillUniform; does != nil {
@@ -12197,7 +12197,7 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 	return
 }
 
-// FillNormal is the operator normal_.
+// FillNormal implements the operator normal_.
 func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillNormal; does != nil {
@@ -12213,7 +12213,7 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 	return
 }
 
-// FillRandom is the operator random_.
+// FillRandom implements the operator random_.
 func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillRandom; does != nil {
@@ -12229,7 +12229,7 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 	return
 }
 
-// FillRandomTo is the operator random_.
+// FillRandomTo implements the operator random_.
 func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillRandomTo; does != nil {
@@ -12245,7 +12245,7 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 	return
 }
 
-// FillRandomFrom is the operator random_.
+// FillRandomFrom implements the operator random_.
 func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillRandomFrom; does != nil {
@@ -12261,7 +12261,7 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 	return
 }
 
-// FillBernoulliEach is the operator bernoulli_.
+// FillBernoulliEach implements the operator bernoulli_.
 func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | keys(p) | c.drawing()); key != 0 {
 		if err := unmixed("bernoulli_", key, keys(self)|keys(p)); err != nil {
@@ -12280,7 +12280,7 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 	return
 }
 
-// FillBernoulli is the operator bernoulli_.
+// FillBernoulli implements the operator bernoulli_.
 func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillBernoulli; does != nil {
@@ -12296,7 +12296,7 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 	return
 }
 
-// FillExponential is the operator exponential_.
+// FillExponential implements the operator exponential_.
 func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillExponential; does != nil {
@@ -12312,7 +12312,7 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 	return
 }
 
-// FillCauchy is the operator cauchy_.
+// FillCauchy implements the operator cauchy_.
 func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillCauchy; does != nil {
@@ -12328,7 +12328,7 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 	return
 }
 
-// FillLogNormal is the operator log_normal_.
+// FillLogNormal implements the operator log_normal_.
 func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillLogNormal; does != nil {
@@ -12344,7 +12344,7 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 	return
 }
 
-// FillGeometric is the operator geometric_.
+// FillGeometric implements the operator geometric_.
 func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillGeometric; does != nil {
@@ -12360,72 +12360,72 @@ func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) 
 	return
 }
 
-// ManualSeed is the operator manual_seed.
+// ManualSeed implements the operator manual_seed.
 func (c Ctx) ManualSeed(seed int64) error {
 	return ops.ManualSeed(seed)
 }
 
-// DefaultGenerator is the operator default_generator.
+// DefaultGenerator implements the operator default_generator.
 func (c Ctx) DefaultGenerator() (*random.Generator, error) {
 	return ops.DefaultGenerator()
 }
 
-// DefaultGeneratorOf is the operator default_generator.
+// DefaultGeneratorOf implements the operator default_generator.
 func (c Ctx) DefaultGeneratorOf(dev device.Device) (*random.Generator, error) {
 	return ops.DefaultGeneratorOf(dev)
 }
 
-// GeneratorNew is the operator generator_new.
+// GeneratorNew implements the operator generator_new.
 func (c Ctx) GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
 	return ops.GeneratorNew(dev, engine)
 }
 
-// GeneratorManualSeed is the operator generator_manual_seed.
+// GeneratorManualSeed implements the operator generator_manual_seed.
 func (c Ctx) GeneratorManualSeed(self *random.Generator, seed int64) error {
 	return ops.GeneratorManualSeed(self, seed)
 }
 
-// GeneratorSeed is the operator generator_seed.
+// GeneratorSeed implements the operator generator_seed.
 func (c Ctx) GeneratorSeed(self *random.Generator) (int64, error) {
 	return ops.GeneratorSeed(self)
 }
 
-// GeneratorInitialSeed is the operator generator_initial_seed.
+// GeneratorInitialSeed implements the operator generator_initial_seed.
 func (c Ctx) GeneratorInitialSeed(self *random.Generator) (int64, error) {
 	return ops.GeneratorInitialSeed(self)
 }
 
-// GeneratorEngine is the operator generator_engine.
+// GeneratorEngine implements the operator generator_engine.
 func (c Ctx) GeneratorEngine(self *random.Generator) (string, error) {
 	return ops.GeneratorEngine(self)
 }
 
-// GeneratorDevice is the operator generator_device.
+// GeneratorDevice implements the operator generator_device.
 func (c Ctx) GeneratorDevice(self *random.Generator) (device.Device, error) {
 	return ops.GeneratorDevice(self)
 }
 
-// GeneratorClone is the operator generator_clone.
+// GeneratorClone implements the operator generator_clone.
 func (c Ctx) GeneratorClone(self *random.Generator) (*random.Generator, error) {
 	return ops.GeneratorClone(self)
 }
 
-// GeneratorGetOffset is the operator generator_get_offset.
+// GeneratorGetOffset implements the operator generator_get_offset.
 func (c Ctx) GeneratorGetOffset(self *random.Generator) (int64, error) {
 	return ops.GeneratorGetOffset(self)
 }
 
-// GeneratorSetOffset is the operator generator_set_offset.
+// GeneratorSetOffset implements the operator generator_set_offset.
 func (c Ctx) GeneratorSetOffset(self *random.Generator, offset int64) error {
 	return ops.GeneratorSetOffset(self, offset)
 }
 
-// GeneratorGetState is the operator generator_get_state.
+// GeneratorGetState implements the operator generator_get_state.
 func (c Ctx) GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 	return ops.GeneratorGetState(self)
 }
 
-// GeneratorSetState is the operator generator_set_state.
+// GeneratorSetState implements the operator generator_set_state.
 func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(state)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).GeneratorSetState; does != nil {
@@ -12437,7 +12437,7 @@ func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (er
 	return ops.GeneratorSetState(self, state)
 }
 
-// Sum is the operator sum.
+// Sum implements the operator sum.
 func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("sum", key, keys(self)); err != nil {
@@ -12459,7 +12459,7 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	return
 }
 
-// Nansum is the operator nansum.
+// Nansum implements the operator nansum.
 func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nansum", key, keys(self)); err != nil {
@@ -12481,7 +12481,7 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 	return
 }
 
-// Prod is the operator prod.
+// Prod implements the operator prod.
 func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
 		if err := outOnly("prod", key, keys(self)); err != nil {
@@ -12503,7 +12503,7 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 	return
 }
 
-// Mean is the operator mean.
+// Mean implements the operator mean.
 func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("mean", key, keys(self)); err != nil {
@@ -12525,7 +12525,7 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 	return
 }
 
-// Nanmean is the operator nanmean.
+// Nanmean implements the operator nanmean.
 func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nanmean", key, keys(self)); err != nil {
@@ -12547,7 +12547,7 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 	return
 }
 
-// Any is the operator any.
+// Any implements the operator any.
 func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("any", key, keys(self)); err != nil {
@@ -12569,7 +12569,7 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 	return
 }
 
-// All is the operator all.
+// All implements the operator all.
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("all", key, keys(self)); err != nil {
@@ -12591,7 +12591,7 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 	return
 }
 
-// CountNonzero is the operator count_nonzero.
+// CountNonzero implements the operator count_nonzero.
 func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).CountNonzero; does != nil {
@@ -12603,7 +12603,7 @@ func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, 
 	return ops.CountNonzero(self, dim)
 }
 
-// Std is the operator std.
+// Std implements the operator std.
 func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Std; does != nil {
@@ -12613,7 +12613,7 @@ func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	return composed.Std(c, self, unbiased)
 }
 
-// StdDim is the operator std.
+// StdDim implements the operator std.
 func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("std", key, keys(self)); err != nil {
@@ -12633,7 +12633,7 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 	return composed.StdDim(c, out, self, dim, unbiased, keepdim)
 }
 
-// StdCorrection is the operator std.
+// StdCorrection implements the operator std.
 func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("std", key, keys(self)); err != nil {
@@ -12655,7 +12655,7 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 	return
 }
 
-// Var is the operator var.
+// Var implements the operator var.
 func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Var; does != nil {
@@ -12665,7 +12665,7 @@ func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	return composed.Var(c, self, unbiased)
 }
 
-// VarDim is the operator var.
+// VarDim implements the operator var.
 func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("var", key, keys(self)); err != nil {
@@ -12685,7 +12685,7 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 	return composed.VarDim(c, out, self, dim, unbiased, keepdim)
 }
 
-// VarCorrection is the operator var.
+// VarCorrection implements the operator var.
 func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("var", key, keys(self)); err != nil {
@@ -12707,7 +12707,7 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 	return
 }
 
-// StdMean is the operator std_mean.
+// StdMean implements the operator std_mean.
 func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).StdMean; does != nil {
@@ -12717,7 +12717,7 @@ func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tenso
 	return composed.StdMean(c, self, unbiased)
 }
 
-// StdMeanDim is the operator std_mean.
+// StdMeanDim implements the operator std_mean.
 func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).StdMeanDim; does != nil {
@@ -12727,7 +12727,7 @@ func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 	return composed.StdMeanDim(c, self, dim, unbiased, keepdim)
 }
 
-// StdMeanCorrection is the operator std_mean.
+// StdMeanCorrection implements the operator std_mean.
 func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).StdMeanCorrection; does != nil {
@@ -12739,7 +12739,7 @@ func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 	return ops.StdMeanCorrection(self, dim, correction, keepdim)
 }
 
-// VarMean is the operator var_mean.
+// VarMean implements the operator var_mean.
 func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VarMean; does != nil {
@@ -12749,7 +12749,7 @@ func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tenso
 	return composed.VarMean(c, self, unbiased)
 }
 
-// VarMeanDim is the operator var_mean.
+// VarMeanDim implements the operator var_mean.
 func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VarMeanDim; does != nil {
@@ -12759,7 +12759,7 @@ func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 	return composed.VarMeanDim(c, self, dim, unbiased, keepdim)
 }
 
-// VarMeanCorrection is the operator var_mean.
+// VarMeanCorrection implements the operator var_mean.
 func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VarMeanCorrection; does != nil {
@@ -12771,7 +12771,7 @@ func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 	return ops.VarMeanCorrection(self, dim, correction, keepdim)
 }
 
-// Norm is the operator norm.
+// Norm implements the operator norm.
 func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("norm", key, keys(self)); err != nil {
@@ -12793,7 +12793,7 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 	return
 }
 
-// NormName is the operator norm.
+// NormName implements the operator norm.
 func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("norm", key, keys(self)); err != nil {
@@ -12813,7 +12813,7 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 	return composed.NormName(c, out, self, p, dim, keepdim, d)
 }
 
-// Amax is the operator amax.
+// Amax implements the operator amax.
 func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("amax", key, keys(self)); err != nil {
@@ -12835,7 +12835,7 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 	return
 }
 
-// Amin is the operator amin.
+// Amin implements the operator amin.
 func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("amin", key, keys(self)); err != nil {
@@ -12857,7 +12857,7 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 	return
 }
 
-// Max is the operator max.
+// Max implements the operator max.
 func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("max", key, keys(self)); err != nil {
@@ -12879,7 +12879,7 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// MaxDim is the operator max.
+// MaxDim implements the operator max.
 func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("max", key, keys(self)); err != nil {
@@ -12902,7 +12902,7 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 	return
 }
 
-// Min is the operator min.
+// Min implements the operator min.
 func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("min", key, keys(self)); err != nil {
@@ -12924,7 +12924,7 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// MinDim is the operator min.
+// MinDim implements the operator min.
 func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("min", key, keys(self)); err != nil {
@@ -12947,7 +12947,7 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 	return
 }
 
-// Maximum is the operator max.
+// Maximum implements the operator max.
 func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("max", key, keys(self)|keys(other)); err != nil {
@@ -12969,7 +12969,7 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Minimum is the operator min.
+// Minimum implements the operator min.
 func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("min", key, keys(self)|keys(other)); err != nil {
@@ -12991,7 +12991,7 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Aminmax is the operator aminmax.
+// Aminmax implements the operator aminmax.
 func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
 		if err := outOnly("aminmax", key, keys(self)); err != nil {
@@ -13014,7 +13014,7 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 	return
 }
 
-// Argmax is the operator argmax.
+// Argmax implements the operator argmax.
 func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("argmax", key, keys(self)); err != nil {
@@ -13036,7 +13036,7 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 	return
 }
 
-// Argmin is the operator argmin.
+// Argmin implements the operator argmin.
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("argmin", key, keys(self)); err != nil {
@@ -13058,7 +13058,7 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 	return
 }
 
-// Floor is the operator floor.
+// Floor implements the operator floor.
 func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("floor", key, keys(self)); err != nil {
@@ -13080,7 +13080,7 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Ceil is the operator ceil.
+// Ceil implements the operator ceil.
 func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("ceil", key, keys(self)); err != nil {
@@ -13102,7 +13102,7 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Trunc is the operator trunc.
+// Trunc implements the operator trunc.
 func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("trunc", key, keys(self)); err != nil {
@@ -13124,7 +13124,7 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Round is the operator round.
+// Round implements the operator round.
 func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("round", key, keys(self)); err != nil {
@@ -13146,7 +13146,7 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 	return
 }
 
-// Frac is the operator frac.
+// Frac implements the operator frac.
 func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("frac", key, keys(self)); err != nil {
@@ -13168,7 +13168,7 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// ClampTensor is the operator clamp.
+// ClampTensor implements the operator clamp.
 func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
 		if err := outOnly("clamp", key, keys(self)|keys(low)|keys(high)); err != nil {
@@ -13190,7 +13190,7 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 	return
 }
 
-// Clamp is the operator clamp.
+// Clamp implements the operator clamp.
 func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("clamp", key, keys(self)); err != nil {
@@ -13212,7 +13212,7 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 	return
 }
 
-// ClampMin is the operator clamp_min.
+// ClampMin implements the operator clamp_min.
 func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low)); key != 0 {
 		if err := outOnly("clamp_min", key, keys(self)|keys(low)); err != nil {
@@ -13234,7 +13234,7 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// ClampMax is the operator clamp_max.
+// ClampMax implements the operator clamp_max.
 func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(high)); key != 0 {
 		if err := outOnly("clamp_max", key, keys(self)|keys(high)); err != nil {
@@ -13256,7 +13256,7 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Fmax is the operator fmax.
+// Fmax implements the operator fmax.
 func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("fmax", key, keys(self)|keys(other)); err != nil {
@@ -13278,7 +13278,7 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Fmin is the operator fmin.
+// Fmin implements the operator fmin.
 func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("fmin", key, keys(self)|keys(other)); err != nil {
@@ -13300,7 +13300,7 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Relu is the operator relu.
+// Relu implements the operator relu.
 func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("relu", key, keys(self)); err != nil {
@@ -13322,7 +13322,7 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Where is the operator where.
+// Where implements the operator where.
 func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("where", key, keys(condition)|keys(self)|keys(other)); err != nil {
@@ -13344,7 +13344,7 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 	return
 }
 
-// Cumsum is the operator cumsum.
+// Cumsum implements the operator cumsum.
 func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("cumsum", key, keys(self)); err != nil {
@@ -13366,7 +13366,7 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 	return
 }
 
-// Cumprod is the operator cumprod.
+// Cumprod implements the operator cumprod.
 func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("cumprod", key, keys(self)); err != nil {
@@ -13388,7 +13388,7 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 	return
 }
 
-// Cummax is the operator cummax.
+// Cummax implements the operator cummax.
 func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("cummax", key, keys(self)); err != nil {
@@ -13411,7 +13411,7 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 	return
 }
 
-// Cummin is the operator cummin.
+// Cummin implements the operator cummin.
 func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("cummin", key, keys(self)); err != nil {
@@ -13434,7 +13434,7 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 	return
 }
 
-// Logcumsumexp is the operator logcumsumexp.
+// Logcumsumexp implements the operator logcumsumexp.
 func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("logcumsumexp", key, keys(self)); err != nil {
@@ -13456,7 +13456,7 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 	return
 }
 
-// Logsumexp is the operator logsumexp.
+// Logsumexp implements the operator logsumexp.
 func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("logsumexp", key, keys(self)); err != nil {
@@ -13478,7 +13478,7 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 	return
 }
 
-// NnSoftmaxGradient is the operator nn.softmax_gradient.
+// NnSoftmaxGradient implements the operator nn.softmax_gradient.
 func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(output)); key != 0 {
 		if err := outOnly("nn.softmax_gradient", key, keys(given)); err != nil {
@@ -13496,7 +13496,7 @@ func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarith
 	return ops.NnSoftmaxGradient(given, output, dim, logarithm)
 }
 
-// SignalWindowsBartlett is the operator signal.windows.bartlett.
+// SignalWindowsBartlett implements the operator signal.windows.bartlett.
 func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsBartlett; does != nil {
@@ -13506,7 +13506,7 @@ func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tens
 	return composed.SignalWindowsBartlett(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsBlackman is the operator signal.windows.blackman.
+// SignalWindowsBlackman implements the operator signal.windows.blackman.
 func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsBlackman; does != nil {
@@ -13516,7 +13516,7 @@ func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tens
 	return composed.SignalWindowsBlackman(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsCosine is the operator signal.windows.cosine.
+// SignalWindowsCosine implements the operator signal.windows.cosine.
 func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsCosine; does != nil {
@@ -13526,7 +13526,7 @@ func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor
 	return composed.SignalWindowsCosine(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsExponential is the operator signal.windows.exponential.
+// SignalWindowsExponential implements the operator signal.windows.exponential.
 func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsExponential; does != nil {
@@ -13536,7 +13536,7 @@ func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym
 	return composed.SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
 }
 
-// SignalWindowsGaussian is the operator signal.windows.gaussian.
+// SignalWindowsGaussian implements the operator signal.windows.gaussian.
 func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsGaussian; does != nil {
@@ -13546,7 +13546,7 @@ func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType
 	return composed.SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
 }
 
-// SignalWindowsGeneralCosine is the operator signal.windows.general_cosine.
+// SignalWindowsGeneralCosine implements the operator signal.windows.general_cosine.
 func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsGeneralCosine; does != nil {
@@ -13556,7 +13556,7 @@ func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d 
 	return composed.SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
 }
 
-// SignalWindowsGeneralHamming is the operator signal.windows.general_hamming.
+// SignalWindowsGeneralHamming implements the operator signal.windows.general_hamming.
 func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsGeneralHamming; does != nil {
@@ -13566,7 +13566,7 @@ func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dty
 	return composed.SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
 }
 
-// SignalWindowsHamming is the operator signal.windows.hamming.
+// SignalWindowsHamming implements the operator signal.windows.hamming.
 func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsHamming; does != nil {
@@ -13576,7 +13576,7 @@ func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tenso
 	return composed.SignalWindowsHamming(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsHann is the operator signal.windows.hann.
+// SignalWindowsHann implements the operator signal.windows.hann.
 func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsHann; does != nil {
@@ -13586,7 +13586,7 @@ func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.L
 	return composed.SignalWindowsHann(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsKaiser is the operator signal.windows.kaiser.
+// SignalWindowsKaiser implements the operator signal.windows.kaiser.
 func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsKaiser; does != nil {
@@ -13596,7 +13596,7 @@ func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType,
 	return composed.SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
 }
 
-// SignalWindowsNuttall is the operator signal.windows.nuttall.
+// SignalWindowsNuttall implements the operator signal.windows.nuttall.
 func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsNuttall; does != nil {
@@ -13606,7 +13606,7 @@ func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tenso
 	return composed.SignalWindowsNuttall(c, m, sym, d, layout, dev)
 }
 
-// Sort is the operator sort.
+// Sort implements the operator sort.
 func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("sort", key, keys(self)); err != nil {
@@ -13629,7 +13629,7 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 	return
 }
 
-// SortStable is the operator sort.
+// SortStable implements the operator sort.
 func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("sort", key, keys(self)); err != nil {
@@ -13652,7 +13652,7 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 	return
 }
 
-// Argsort is the operator argsort.
+// Argsort implements the operator argsort.
 func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argsort; does != nil {
@@ -13662,7 +13662,7 @@ func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.T
 	return composed.Argsort(c, self, dim, descending)
 }
 
-// ArgsortStable is the operator argsort.
+// ArgsortStable implements the operator argsort.
 func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArgsortStable; does != nil {
@@ -13672,7 +13672,7 @@ func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending b
 	return composed.ArgsortStable(c, self, x2, dim, descending)
 }
 
-// Msort is the operator msort.
+// Msort implements the operator msort.
 func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("msort", key, keys(self)); err != nil {
@@ -13692,7 +13692,7 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Msort(c, out, self)
 }
 
-// Topk is the operator topk.
+// Topk implements the operator topk.
 func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("topk", key, keys(self)); err != nil {
@@ -13715,7 +13715,7 @@ func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, larg
 	return
 }
 
-// Median is the operator median.
+// Median implements the operator median.
 func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Median; does != nil {
@@ -13727,7 +13727,7 @@ func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Median(self)
 }
 
-// MedianDim is the operator median.
+// MedianDim implements the operator median.
 func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("median", key, keys(self)); err != nil {
@@ -13750,7 +13750,7 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 	return
 }
 
-// Nanmedian is the operator nanmedian.
+// Nanmedian implements the operator nanmedian.
 func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Nanmedian; does != nil {
@@ -13762,7 +13762,7 @@ func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Nanmedian(self)
 }
 
-// NanmedianDim is the operator nanmedian.
+// NanmedianDim implements the operator nanmedian.
 func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("nanmedian", key, keys(self)); err != nil {
@@ -13785,7 +13785,7 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 	return
 }
 
-// Kthvalue is the operator kthvalue.
+// Kthvalue implements the operator kthvalue.
 func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("kthvalue", key, keys(self)); err != nil {
@@ -13808,7 +13808,7 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 	return
 }
 
-// Mode is the operator mode.
+// Mode implements the operator mode.
 func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("mode", key, keys(self)); err != nil {
@@ -13831,7 +13831,7 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 	return
 }
 
-// Searchsorted is the operator searchsorted.
+// Searchsorted implements the operator searchsorted.
 func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
 		if err := outOnly("searchsorted", key, keys(sorted)|keys(self)|keys(sorter)); err != nil {
@@ -13853,7 +13853,7 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 	return
 }
 
-// Bucketize is the operator bucketize.
+// Bucketize implements the operator bucketize.
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bucketize", key, keys(self)|keys(boundaries)); err != nil {
@@ -13875,7 +13875,7 @@ func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right boo
 	return
 }
 
-// Unique is the operator unique.
+// Unique implements the operator unique.
 func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Unique; does != nil {
@@ -13887,7 +13887,7 @@ func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, d
 	return ops.Unique(self, x1, returnInverse, returnCounts, dim)
 }
 
-// UniqueConsecutive is the operator unique_consecutive.
+// UniqueConsecutive implements the operator unique_consecutive.
 func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UniqueConsecutive; does != nil {
@@ -13899,7 +13899,7 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 	return ops.UniqueConsecutive(self, returnInverse, returnCounts, dim)
 }
 
-// Isin is the operator isin.
+// Isin implements the operator isin.
 func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
 		if err := outOnly("isin", key, keys(elements)|keys(testElements)); err != nil {
@@ -13921,7 +13921,7 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 	return
 }
 
-// SparseCooTensor is the operator sparse_coo_tensor.
+// SparseCooTensor implements the operator sparse_coo_tensor.
 func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(indices) | keys(values)); key != 0 {
 		if err := unmixed("sparse_coo_tensor", key, keys(indices)|keys(values)); err != nil {
@@ -13938,7 +13938,7 @@ func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dty
 	return parted.SparseCooTensor(c, indices, values, size, d, dev, coalesced)
 }
 
-// SparseCompressedTensor is the operator sparse_compressed_tensor.
+// SparseCompressedTensor implements the operator sparse_compressed_tensor.
 func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(compressed) | keys(plain) | keys(values) | l.Keys()); key != 0 {
 		if err := unmixed("sparse_compressed_tensor", key, keys(compressed)|keys(plain)|keys(values)); err != nil {
@@ -13955,7 +13955,7 @@ func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, si
 	return parted.SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
 }
 
-// ToDense is the operator to_dense.
+// ToDense implements the operator to_dense.
 func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToDense; does != nil {
@@ -13969,7 +13969,7 @@ func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tenso
 	return parted.ToDense(c, self, d, x3)
 }
 
-// ToSparse is the operator to_sparse.
+// ToSparse implements the operator to_sparse.
 func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
 		if does := backend(key).ToSparse; does != nil {
@@ -13983,7 +13983,7 @@ func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int
 	return parted.ToSparse(c, self, layout, blockSize, dense)
 }
 
-// ToSparseDim is the operator to_sparse.
+// ToSparseDim implements the operator to_sparse.
 func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseDim; does != nil {
@@ -13997,7 +13997,7 @@ func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tenso
 	return parted.ToSparseDim(c, self, sparseDim)
 }
 
-// ToSparseCoo is the operator to_sparse_coo.
+// ToSparseCoo implements the operator to_sparse_coo.
 func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseCoo; does != nil {
@@ -14011,7 +14011,7 @@ func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 	return parted.ToSparseCoo(c, self, dense)
 }
 
-// ToSparseCsr is the operator to_sparse_csr.
+// ToSparseCsr implements the operator to_sparse_csr.
 func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseCsr; does != nil {
@@ -14025,7 +14025,7 @@ func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 	return parted.ToSparseCsr(c, self, dense)
 }
 
-// ToSparseCsc is the operator to_sparse_csc.
+// ToSparseCsc implements the operator to_sparse_csc.
 func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseCsc; does != nil {
@@ -14039,7 +14039,7 @@ func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 	return parted.ToSparseCsc(c, self, dense)
 }
 
-// ToSparseBsr is the operator to_sparse_bsr.
+// ToSparseBsr implements the operator to_sparse_bsr.
 func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseBsr; does != nil {
@@ -14053,7 +14053,7 @@ func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 	return parted.ToSparseBsr(c, self, blockSize, dense)
 }
 
-// ToSparseBsc is the operator to_sparse_bsc.
+// ToSparseBsc implements the operator to_sparse_bsc.
 func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseBsc; does != nil {
@@ -14067,7 +14067,7 @@ func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 	return parted.ToSparseBsc(c, self, blockSize, dense)
 }
 
-// Coalesce is the operator coalesce.
+// Coalesce implements the operator coalesce.
 func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Coalesce; does != nil {
@@ -14081,7 +14081,7 @@ func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.Coalesce(c, self)
 }
 
-// IsCoalesced is the operator is_coalesced.
+// IsCoalesced implements the operator is_coalesced.
 func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsCoalesced; does != nil {
@@ -14095,7 +14095,7 @@ func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
 	return parted.IsCoalesced(c, self)
 }
 
-// Indices is the operator indices.
+// Indices implements the operator indices.
 func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Indices; does != nil {
@@ -14109,7 +14109,7 @@ func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.Indices(c, self)
 }
 
-// Values is the operator values.
+// Values implements the operator values.
 func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Values; does != nil {
@@ -14123,7 +14123,7 @@ func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.Values(c, self)
 }
 
-// RawIndices is the operator coo_indices.
+// RawIndices implements the operator coo_indices.
 func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RawIndices; does != nil {
@@ -14137,7 +14137,7 @@ func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.RawIndices(c, self)
 }
 
-// RawValues is the operator coo_values.
+// RawValues implements the operator coo_values.
 func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RawValues; does != nil {
@@ -14151,7 +14151,7 @@ func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.RawValues(c, self)
 }
 
-// CrowIndices is the operator crow_indices.
+// CrowIndices implements the operator crow_indices.
 func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).CrowIndices; does != nil {
@@ -14165,7 +14165,7 @@ func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.CrowIndices(c, self)
 }
 
-// ColIndices is the operator col_indices.
+// ColIndices implements the operator col_indices.
 func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ColIndices; does != nil {
@@ -14179,7 +14179,7 @@ func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.ColIndices(c, self)
 }
 
-// CcolIndices is the operator ccol_indices.
+// CcolIndices implements the operator ccol_indices.
 func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).CcolIndices; does != nil {
@@ -14193,7 +14193,7 @@ func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.CcolIndices(c, self)
 }
 
-// RowIndices is the operator row_indices.
+// RowIndices implements the operator row_indices.
 func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RowIndices; does != nil {
@@ -14207,7 +14207,7 @@ func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.RowIndices(c, self)
 }
 
-// SparseDim is the operator sparse_dim.
+// SparseDim implements the operator sparse_dim.
 func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SparseDim; does != nil {
@@ -14221,7 +14221,7 @@ func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
 	return parted.SparseDim(c, self)
 }
 
-// DenseDim is the operator dense_dim.
+// DenseDim implements the operator dense_dim.
 func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).DenseDim; does != nil {
@@ -14235,7 +14235,7 @@ func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
 	return parted.DenseDim(c, self)
 }
 
-// Nnz is the operator nnz.
+// Nnz implements the operator nnz.
 func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Nnz; does != nil {
@@ -14249,7 +14249,7 @@ func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 	return parted.Nnz(c, self)
 }
 
-// SparseMask is the operator sparse_mask.
+// SparseMask implements the operator sparse_mask.
 func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mask)); key != 0 {
 		if err := unmixed("sparse_mask", key, keys(self)|keys(mask)); err != nil {
@@ -14266,7 +14266,7 @@ func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return parted.SparseMask(c, self, mask)
 }
 
-// SparseResize is the operator sparse_resize_.
+// SparseResize implements the operator sparse_resize_.
 func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseResize; does != nil {
@@ -14280,7 +14280,7 @@ func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDim
 	return parted.SparseResize(c, self, size, sparseDim, denseDims)
 }
 
-// SparseResizeAndClear is the operator sparse_resize_and_clear_.
+// SparseResizeAndClear implements the operator sparse_resize_and_clear_.
 func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseResizeAndClear; does != nil {
@@ -14294,7 +14294,7 @@ func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, 
 	return parted.SparseResizeAndClear(c, self, size, sparseDim, denseDims)
 }
 
-// ResizeAsSparse is the operator resize_as_sparse_.
+// ResizeAsSparse implements the operator resize_as_sparse_.
 func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keys(template)); key != 0 {
 		if err := unmixed("resize_as_sparse_", key, keys(self)|keys(template)); err != nil {
@@ -14311,7 +14311,7 @@ func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 	return parted.ResizeAsSparse(c, self, template)
 }
 
-// MarkCoalesced is the operator mark_coalesced_.
+// MarkCoalesced implements the operator mark_coalesced_.
 func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MarkCoalesced; does != nil {
@@ -14325,7 +14325,7 @@ func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
 	return parted.MarkCoalesced(c, self, coalesced)
 }
 
-// Smm is the operator smm.
+// Smm implements the operator smm.
 func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
 		if err := unmixed("smm", key, keys(self)|keys(mat2)); err != nil {
@@ -14342,7 +14342,7 @@ func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return parted.Smm(c, self, mat2)
 }
 
-// Sspaddmm is the operator sspaddmm.
+// Sspaddmm implements the operator sspaddmm.
 func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
@@ -14362,7 +14362,7 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 	return parted.Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
-// Hspmm is the operator hspmm.
+// Hspmm implements the operator hspmm.
 func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("hspmm", key, keys(mat1)|keys(mat2)); err != nil {
@@ -14382,7 +14382,7 @@ func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return parted.Hspmm(c, out, mat1, mat2)
 }
 
-// SparseSum is the operator sparse.sum.
+// SparseSum implements the operator sparse.sum.
 func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseSum; does != nil {
@@ -14396,7 +14396,7 @@ func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *ten
 	return parted.SparseSum(c, self, dim, d)
 }
 
-// SparseMm is the operator sparse.mm.
+// SparseMm implements the operator sparse.mm.
 func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
 		if err := unmixed("sparse.mm", key, keys(self)|keys(mat2)); err != nil {
@@ -14413,7 +14413,7 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return parted.SparseMm(c, self, mat2)
 }
 
-// SparseMmReduce is the operator sparse.mm.
+// SparseMmReduce implements the operator sparse.mm.
 func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
 		if err := unmixed("sparse.mm", key, keys(self)|keys(mat2)); err != nil {
@@ -14430,7 +14430,7 @@ func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tenso
 	return parted.SparseMmReduce(c, self, mat2, reduce)
 }
 
-// SparseAddmm is the operator sparse.addmm.
+// SparseAddmm implements the operator sparse.addmm.
 func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := unmixed("sparse.addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
@@ -14447,7 +14447,7 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 	return parted.SparseAddmm(c, self, mat1, mat2, beta, alpha)
 }
 
-// SparseSampledAddmm is the operator sparse.sampled_addmm.
+// SparseSampledAddmm implements the operator sparse.sampled_addmm.
 func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
@@ -14467,7 +14467,7 @@ func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alph
 	return parted.SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
-// SparseSoftmax is the operator sparse.softmax.
+// SparseSoftmax implements the operator sparse.softmax.
 func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseSoftmax; does != nil {
@@ -14481,7 +14481,7 @@ func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *t
 	return parted.SparseSoftmax(c, self, dim, d)
 }
 
-// SparseLogSoftmax is the operator sparse.log_softmax.
+// SparseLogSoftmax implements the operator sparse.log_softmax.
 func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseLogSoftmax; does != nil {
@@ -14495,7 +14495,7 @@ func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0
 	return parted.SparseLogSoftmax(c, self, dim, d)
 }
 
-// SparseSpdiags is the operator sparse.spdiags.
+// SparseSpdiags implements the operator sparse.spdiags.
 func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
 		if err := unmixed("sparse.spdiags", key, keys(diagonals)|keys(offsets)); err != nil {
@@ -14512,7 +14512,7 @@ func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l te
 	return parted.SparseSpdiags(c, diagonals, offsets, size, l)
 }
 
-// SparseSpsolve is the operator sparse.spsolve.
+// SparseSpsolve implements the operator sparse.spsolve.
 func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if err := unmixed("sparse.spsolve", key, keys(self)|keys(other)); err != nil {
@@ -14529,7 +14529,7 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return parted.SparseSpsolve(c, self, other)
 }
 
-// CsrSpmm is the operator csr_spmm.
+// CsrSpmm implements the operator csr_spmm.
 func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
 		if err := unmixed("csr_spmm", key, keys(crow)|keys(col)|keys(values)|keys(mat)); err != nil {
@@ -14544,7 +14544,7 @@ func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, 
 	return ops.CsrSpmm(crow, col, values, mat)
 }
 
-// CsrSddmm is the operator csr_sddmm.
+// CsrSddmm implements the operator csr_sddmm.
 func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := unmixed("csr_sddmm", key, keys(crow)|keys(col)|keys(mat1)|keys(mat2)); err != nil {
@@ -14559,7 +14559,7 @@ func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, 
 	return ops.CsrSddmm(crow, col, mat1, mat2)
 }
 
-// CsrSpgemm is the operator csr_spgemm.
+// CsrSpgemm implements the operator csr_spgemm.
 func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
 		if err := unmixed("csr_spgemm", key, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)); err != nil {
@@ -14574,7 +14574,7 @@ func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tens
 	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
 
-// CsrSpadd is the operator csr_spadd.
+// CsrSpadd implements the operator csr_spadd.
 func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
 		if err := unmixed("csr_spadd", key, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)); err != nil {
@@ -14589,7 +14589,7 @@ func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tenso
 	return ops.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
 
-// Erf is the operator erf.
+// Erf implements the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("erf", key, keys(self)); err != nil {
@@ -14611,7 +14611,7 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Erfc is the operator erfc.
+// Erfc implements the operator erfc.
 func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("erfc", key, keys(self)); err != nil {
@@ -14633,7 +14633,7 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Erfinv is the operator erfinv.
+// Erfinv implements the operator erfinv.
 func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("erfinv", key, keys(self)); err != nil {
@@ -14655,7 +14655,7 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Lgamma is the operator lgamma.
+// Lgamma implements the operator lgamma.
 func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("lgamma", key, keys(self)); err != nil {
@@ -14677,7 +14677,7 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Digamma is the operator digamma.
+// Digamma implements the operator digamma.
 func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("digamma", key, keys(self)); err != nil {
@@ -14699,7 +14699,7 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// I0 is the operator i0.
+// I0 implements the operator i0.
 func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("i0", key, keys(self)); err != nil {
@@ -14721,7 +14721,7 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sinc is the operator sinc.
+// Sinc implements the operator sinc.
 func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sinc", key, keys(self)); err != nil {
@@ -14743,7 +14743,7 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Logit is the operator logit.
+// Logit implements the operator logit.
 func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("logit", key, keys(self)); err != nil {
@@ -14765,7 +14765,7 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 	return
 }
 
-// Polygamma is the operator polygamma.
+// Polygamma implements the operator polygamma.
 func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("polygamma", key, keys(self)); err != nil {
@@ -14787,7 +14787,7 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 	return
 }
 
-// Mvlgamma is the operator mvlgamma.
+// Mvlgamma implements the operator mvlgamma.
 func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("mvlgamma", key, keys(self)); err != nil {
@@ -14809,7 +14809,7 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 	return
 }
 
-// Igamma is the operator igamma.
+// Igamma implements the operator igamma.
 func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("igamma", key, keys(self)|keys(other)); err != nil {
@@ -14831,7 +14831,7 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Igammac is the operator igammac.
+// Igammac implements the operator igammac.
 func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("igammac", key, keys(self)|keys(other)); err != nil {
@@ -14853,7 +14853,7 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Logaddexp is the operator logaddexp.
+// Logaddexp implements the operator logaddexp.
 func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("logaddexp", key, keys(self)|keys(other)); err != nil {
@@ -14875,7 +14875,7 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// Logaddexp2 is the operator logaddexp2.
+// Logaddexp2 implements the operator logaddexp2.
 func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("logaddexp2", key, keys(self)|keys(other)); err != nil {
@@ -14897,7 +14897,7 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// Xlogy is the operator xlogy.
+// Xlogy implements the operator xlogy.
 func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("xlogy", key, keys(self)|keys(other)); err != nil {
@@ -14919,7 +14919,7 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// Gcd is the operator gcd.
+// Gcd implements the operator gcd.
 func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("gcd", key, keys(self)|keys(other)); err != nil {
@@ -14941,7 +14941,7 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Lcm is the operator lcm.
+// Lcm implements the operator lcm.
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("lcm", key, keys(self)|keys(other)); err != nil {
@@ -14963,7 +14963,7 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Nextafter is the operator nextafter.
+// Nextafter implements the operator nextafter.
 func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("nextafter", key, keys(self)|keys(other)); err != nil {
@@ -14985,7 +14985,7 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// Heaviside is the operator heaviside.
+// Heaviside implements the operator heaviside.
 func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(values)); key != 0 {
 		if err := outOnly("heaviside", key, keys(self)|keys(values)); err != nil {
@@ -15007,7 +15007,7 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// Ldexp is the operator ldexp.
+// Ldexp implements the operator ldexp.
 func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("ldexp", key, keys(self)|keys(other)); err != nil {
@@ -15029,7 +15029,7 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// Frexp is the operator frexp.
+// Frexp implements the operator frexp.
 func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
 		if err := unmixed("frexp", key, keys(mantissa)|keys(exponent)|keys(self)); err != nil {
@@ -15049,7 +15049,7 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
-// NanToNum is the operator nan_to_num.
+// NanToNum implements the operator nan_to_num.
 func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nan_to_num", key, keys(self)); err != nil {
@@ -15071,7 +15071,7 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 	return
 }
 
-// Deg2rad is the operator deg2rad.
+// Deg2rad implements the operator deg2rad.
 func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("deg2rad", key, keys(self)); err != nil {
@@ -15093,7 +15093,7 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Rad2deg is the operator rad2deg.
+// Rad2deg implements the operator rad2deg.
 func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("rad2deg", key, keys(self)); err != nil {
@@ -15115,7 +15115,7 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// SpecialXlog1py is the operator special.xlog1py.
+// SpecialXlog1py implements the operator special.xlog1py.
 func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("special.xlog1py", key, keys(self)|keys(other)); err != nil {
@@ -15137,7 +15137,7 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// SpecialZeta is the operator special.zeta.
+// SpecialZeta implements the operator special.zeta.
 func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("special.zeta", key, keys(self)|keys(other)); err != nil {
@@ -15159,7 +15159,7 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// SpecialEntr is the operator special.entr.
+// SpecialEntr implements the operator special.entr.
 func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.entr", key, keys(self)); err != nil {
@@ -15181,7 +15181,7 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// SpecialErfcx is the operator special.erfcx.
+// SpecialErfcx implements the operator special.erfcx.
 func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.erfcx", key, keys(self)); err != nil {
@@ -15203,7 +15203,7 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// SpecialNdtr is the operator special.ndtr.
+// SpecialNdtr implements the operator special.ndtr.
 func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.ndtr", key, keys(self)); err != nil {
@@ -15225,7 +15225,7 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// SpecialLogNdtr is the operator special.log_ndtr.
+// SpecialLogNdtr implements the operator special.log_ndtr.
 func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.log_ndtr", key, keys(self)); err != nil {
@@ -15247,7 +15247,7 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// SpecialNdtri is the operator special.ndtri.
+// SpecialNdtri implements the operator special.ndtri.
 func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.ndtri", key, keys(self)); err != nil {
@@ -15269,7 +15269,7 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// SpecialI0e is the operator special.i0e.
+// SpecialI0e implements the operator special.i0e.
 func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.i0e", key, keys(self)); err != nil {
@@ -15291,7 +15291,7 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// SpecialI1 is the operator special.i1.
+// SpecialI1 implements the operator special.i1.
 func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.i1", key, keys(self)); err != nil {
@@ -15313,7 +15313,7 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// SpecialI1e is the operator special.i1e.
+// SpecialI1e implements the operator special.i1e.
 func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.i1e", key, keys(self)); err != nil {
@@ -15335,7 +15335,7 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// SpecialBesselJ0 is the operator special.bessel_j0.
+// SpecialBesselJ0 implements the operator special.bessel_j0.
 func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.bessel_j0", key, keys(self)); err != nil {
@@ -15357,7 +15357,7 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// SpecialBesselJ1 is the operator special.bessel_j1.
+// SpecialBesselJ1 implements the operator special.bessel_j1.
 func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.bessel_j1", key, keys(self)); err != nil {
@@ -15379,7 +15379,7 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// SpecialBesselY0 is the operator special.bessel_y0.
+// SpecialBesselY0 implements the operator special.bessel_y0.
 func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.bessel_y0", key, keys(self)); err != nil {
@@ -15401,7 +15401,7 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// SpecialBesselY1 is the operator special.bessel_y1.
+// SpecialBesselY1 implements the operator special.bessel_y1.
 func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.bessel_y1", key, keys(self)); err != nil {
@@ -15423,7 +15423,7 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
+// SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.modified_bessel_k0", key, keys(self)); err != nil {
@@ -15445,7 +15445,7 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 	return
 }
 
-// SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
+// SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.modified_bessel_k1", key, keys(self)); err != nil {
@@ -15467,7 +15467,7 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 	return
 }
 
-// SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
+// SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.scaled_modified_bessel_k0", key, keys(self)); err != nil {
@@ -15489,7 +15489,7 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 	return
 }
 
-// SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
+// SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.scaled_modified_bessel_k1", key, keys(self)); err != nil {
@@ -15511,7 +15511,7 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 	return
 }
 
-// SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
+// SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.spherical_bessel_j0", key, keys(self)); err != nil {
@@ -15533,7 +15533,7 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 	return
 }
 
-// SpecialAiryAi is the operator special.airy_ai.
+// SpecialAiryAi implements the operator special.airy_ai.
 func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.airy_ai", key, keys(self)); err != nil {
@@ -15555,7 +15555,7 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
+// SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
@@ -15577,7 +15577,7 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
+// SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
@@ -15599,7 +15599,7 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
+// SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
@@ -15621,7 +15621,7 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
+// SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
@@ -15643,7 +15643,7 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
+// SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
 func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.hermite_polynomial_h", key, keys(x)|keys(n)); err != nil {
@@ -15665,7 +15665,7 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 	return
 }
 
-// SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
+// SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
 func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.hermite_polynomial_he", key, keys(x)|keys(n)); err != nil {
@@ -15687,7 +15687,7 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 	return
 }
 
-// SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
+// SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
 func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.laguerre_polynomial_l", key, keys(x)|keys(n)); err != nil {
@@ -15709,7 +15709,7 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 	return
 }
 
-// SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
+// SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
 func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.legendre_polynomial_p", key, keys(x)|keys(n)); err != nil {
@@ -15731,7 +15731,7 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
+// SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
 func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
@@ -15753,7 +15753,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
+// SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
 func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
@@ -15775,7 +15775,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
+// SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
 func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
@@ -15797,7 +15797,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
+// SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
 func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
@@ -15819,7 +15819,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *t
 	return
 }
 
-// Diff is the operator diff.
+// Diff implements the operator diff.
 func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {
 		if err := outOnly("diff", key, keys(self)|keys(prepend)|keys(append)); err != nil {
@@ -15839,7 +15839,7 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 	return composed.Diff(c, out, self, n, dim, prepend, append)
 }
 
-// Trapezoid is the operator trapezoid.
+// Trapezoid implements the operator trapezoid.
 func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y)); key != 0 {
 		if does := backend(key).Trapezoid; does != nil {
@@ -15849,7 +15849,7 @@ func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Te
 	return composed.Trapezoid(c, y, dx, dim)
 }
 
-// TrapezoidX is the operator trapezoid.
+// TrapezoidX implements the operator trapezoid.
 func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
 		if err := unmixed("trapezoid", key, keys(y)|keys(x)); err != nil {
@@ -15862,7 +15862,7 @@ func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) 
 	return composed.TrapezoidX(c, y, x, dim)
 }
 
-// CumulativeTrapezoid is the operator cumulative_trapezoid.
+// CumulativeTrapezoid implements the operator cumulative_trapezoid.
 func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y)); key != 0 {
 		if does := backend(key).CumulativeTrapezoid; does != nil {
@@ -15872,7 +15872,7 @@ func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (
 	return composed.CumulativeTrapezoid(c, y, dx, dim)
 }
 
-// CumulativeTrapezoidX is the operator cumulative_trapezoid.
+// CumulativeTrapezoidX implements the operator cumulative_trapezoid.
 func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
 		if err := unmixed("cumulative_trapezoid", key, keys(y)|keys(x)); err != nil {
@@ -15885,7 +15885,7 @@ func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tenso
 	return composed.CumulativeTrapezoidX(c, y, x, dim)
 }
 
-// Cov is the operator cov.
+// Cov implements the operator cov.
 func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(fweights) | keys(aweights)); key != 0 {
 		if err := unmixed("cov", key, keys(self)|keys(fweights)|keys(aweights)); err != nil {
@@ -15898,7 +15898,7 @@ func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tens
 	return composed.Cov(c, self, correction, fweights, aweights)
 }
 
-// Corrcoef is the operator corrcoef.
+// Corrcoef implements the operator corrcoef.
 func (c Ctx) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Corrcoef; does != nil {
@@ -15908,7 +15908,7 @@ func (c Ctx) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Corrcoef(c, self)
 }
 
-// Cross is the operator cross.
+// Cross implements the operator cross.
 func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("cross", key, keys(self)|keys(other)); err != nil {
@@ -15928,7 +15928,7 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor
 	return composed.Cross(c, out, self, other, dim)
 }
 
-// Trace is the operator trace.
+// Trace implements the operator trace.
 func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).Trace; does != nil {
@@ -15938,7 +15938,7 @@ func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.Trace(c, self)
 }
 
-// Dist is the operator dist.
+// Dist implements the operator dist.
 func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := unmixed("dist", key, keys(self)|keys(other)); err != nil {
@@ -15951,7 +15951,7 @@ func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, e
 	return composed.Dist(c, self, other, p)
 }
 
-// Bincount is the operator bincount.
+// Bincount implements the operator bincount.
 func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weights)); key != 0 {
 		if err := unmixed("bincount", key, keys(self)|keys(weights)); err != nil {
@@ -15966,7 +15966,7 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 	return ops.Bincount(self, weights, minlength)
 }
 
-// Histc is the operator histc.
+// Histc implements the operator histc.
 func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("histc", key, keys(self)); err != nil {
@@ -15988,7 +15988,7 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 	return
 }
 
-// Histogram is the operator histogram.
+// Histogram implements the operator histogram.
 func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
 		if err := outOnly("histogram", key, keys(self)|keys(weight)); err != nil {
@@ -16011,7 +16011,7 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 	return
 }
 
-// HistogramEdges is the operator histogram.
+// HistogramEdges implements the operator histogram.
 func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
 		if err := outOnly("histogram", key, keys(self)|keys(bins)|keys(weight)); err != nil {
@@ -16034,7 +16034,7 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 	return
 }
 
-// Histogramdd is the operator histogramdd.
+// Histogramdd implements the operator histogramdd.
 func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
 		if err := unmixed("histogramdd", key, keys(self)|keys(weight)); err != nil {
@@ -16049,7 +16049,7 @@ func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, we
 	return ops.Histogramdd(self, bins, ranges, weight, density)
 }
 
-// HistogramddEdges is the operator histogramdd.
+// HistogramddEdges implements the operator histogramdd.
 func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
 		if err := unmixed("histogramdd", key, keys(self)|keysOf(bins)|keys(weight)); err != nil {
@@ -16064,7 +16064,7 @@ func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []f
 	return ops.HistogramddEdges(self, bins, x2, weight, density)
 }
 
-// Quantile is the operator quantile.
+// Quantile implements the operator quantile.
 func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
 		if err := outOnly("quantile", key, keys(self)|keys(q)); err != nil {
@@ -16084,7 +16084,7 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 	return composed.Quantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
-// Nanquantile is the operator nanquantile.
+// Nanquantile implements the operator nanquantile.
 func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
 		if err := outOnly("nanquantile", key, keys(self)|keys(q)); err != nil {
@@ -16104,7 +16104,7 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 	return composed.Nanquantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
-// Gradient is the operator gradient.
+// Gradient implements the operator gradient.
 func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Gradient; does != nil {
@@ -16114,7 +16114,7 @@ func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, e
 	return composed.Gradient(c, self, spacing, dims, edgeOrder)
 }
 
-// GradientScalars is the operator gradient.
+// GradientScalars implements the operator gradient.
 func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).GradientScalars; does != nil {
@@ -16124,7 +16124,7 @@ func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims [
 	return composed.GradientScalars(c, self, spacing, dims, edgeOrder)
 }
 
-// GradientTensors is the operator gradient.
+// GradientTensors implements the operator gradient.
 func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keysOf(spacing)); key != 0 {
 		if err := unmixed("gradient", key, keys(self)|keysOf(spacing)); err != nil {
@@ -16137,7 +16137,7 @@ func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims
 	return composed.GradientTensors(c, self, spacing, dims, edgeOrder)
 }
 
-// Renorm is the operator renorm.
+// Renorm implements the operator renorm.
 func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("renorm", key, keys(self)); err != nil {
@@ -16157,23 +16157,23 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 	return composed.Renorm(c, out, self, p, dim, maxnorm)
 }
 
-// FromData is the operator from_data.
+// FromData implements the operator from_data.
 func (c Ctx) FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
 	return ops.FromData(data, size, d)
 }
 
-// FromBlob is the operator from_blob.
+// FromBlob implements the operator from_blob.
 func (c Ctx) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	return ops.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
-// FromBlobOn is the operator from_blob.
+// FromBlobOn implements the operator from_blob.
 func (c Ctx) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	dev = c.place(dev)
 	return ops.FromBlobOn(dev, data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
-// DataPtr is the operator data_ptr.
+// DataPtr implements the operator data_ptr.
 func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).DataPtr; does != nil {
@@ -16185,7 +16185,7 @@ func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 	return ops.DataPtr(self)
 }
 
-// IsReadOnly is the operator is_read_only.
+// IsReadOnly implements the operator is_read_only.
 func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsReadOnly; does != nil {
@@ -16197,7 +16197,7 @@ func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 	return ops.IsReadOnly(self)
 }
 
-// UntypedStorage is the operator untyped_storage.
+// UntypedStorage implements the operator untyped_storage.
 func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).UntypedStorage; does != nil {
@@ -16209,7 +16209,7 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 	return ops.UntypedStorage(self)
 }
 
-// Lend is the operator lend.
+// Lend implements the operator lend.
 func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Lend; does != nil {
@@ -16221,7 +16221,7 @@ func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, 
 	return ops.Lend(self)
 }
 
-// FromFile is the operator from_file.
+// FromFile implements the operator from_file.
 func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(l.Keys()); key != 0 {
 		if does := backend(key).FromFile; does != nil {
@@ -16234,7 +16234,7 @@ func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DTy
 	return ops.FromFile(filename, share, size, d, l, dev)
 }
 
-// ShareMemory is the operator share_memory_.
+// ShareMemory implements the operator share_memory_.
 func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ShareMemory; does != nil {
@@ -16247,7 +16247,7 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 	return
 }
 
-// IsShared is the operator is_shared.
+// IsShared implements the operator is_shared.
 func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsShared; does != nil {
@@ -16259,7 +16259,7 @@ func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 	return ops.IsShared(self)
 }
 
-// PinMemory is the operator pin_memory.
+// PinMemory implements the operator pin_memory.
 func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).PinMemory; does != nil {
@@ -16271,7 +16271,7 @@ func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.PinMemory(self)
 }
 
-// RecordStream is the operator record_stream.
+// RecordStream implements the operator record_stream.
 func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).RecordStream; does != nil {
@@ -16283,7 +16283,7 @@ func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
 	return ops.RecordStream(self, stream)
 }
 
-// IsPinned is the operator is_pinned.
+// IsPinned implements the operator is_pinned.
 func (c Ctx) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsPinned; does != nil {
@@ -16295,52 +16295,52 @@ func (c Ctx) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
 	return ops.IsPinned(self)
 }
 
-// StorageNew is the operator storage_new.
+// StorageNew implements the operator storage_new.
 func (c Ctx) StorageNew(nbytes int64, dev device.Device) (*storage.Storage, error) {
 	return ops.StorageNew(nbytes, dev)
 }
 
-// StorageFromFile is the operator storage_from_file.
+// StorageFromFile implements the operator storage_from_file.
 func (c Ctx) StorageFromFile(filename string, share bool, nbytes int64) (*storage.Storage, error) {
 	return ops.StorageFromFile(filename, share, nbytes)
 }
 
-// StorageFilename is the operator storage_filename.
+// StorageFilename implements the operator storage_filename.
 func (c Ctx) StorageFilename(self *storage.Storage) (string, error) {
 	return ops.StorageFilename(self)
 }
 
-// StorageNbytes is the operator storage_nbytes.
+// StorageNbytes implements the operator storage_nbytes.
 func (c Ctx) StorageNbytes(self *storage.Storage) (int64, error) {
 	return ops.StorageNbytes(self)
 }
 
-// StorageDataPtr is the operator storage_data_ptr.
+// StorageDataPtr implements the operator storage_data_ptr.
 func (c Ctx) StorageDataPtr(self *storage.Storage) (uintptr, error) {
 	return ops.StorageDataPtr(self)
 }
 
-// StorageId is the operator storage_id.
+// StorageId implements the operator storage_id.
 func (c Ctx) StorageId(self *storage.Storage) (int64, error) {
 	return ops.StorageId(self)
 }
 
-// StorageView is the operator storage_view.
+// StorageView implements the operator storage_view.
 func (c Ctx) StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
 	return ops.StorageView(self, d)
 }
 
-// StorageSlice is the operator storage_slice.
+// StorageSlice implements the operator storage_slice.
 func (c Ctx) StorageSlice(self *storage.Storage, start, stop int64) (*storage.Storage, error) {
 	return ops.StorageSlice(self, start, stop)
 }
 
-// StorageClone is the operator storage_clone.
+// StorageClone implements the operator storage_clone.
 func (c Ctx) StorageClone(self *storage.Storage) (*storage.Storage, error) {
 	return ops.StorageClone(self)
 }
 
-// StorageFill is the operator storage_fill_.
+// StorageFill implements the operator storage_fill_.
 func (c Ctx) StorageFill(self *storage.Storage, value int64) (err error) {
 	err = ops.StorageFill(self, value)
 	if err == nil {
@@ -16349,7 +16349,7 @@ func (c Ctx) StorageFill(self *storage.Storage, value int64) (err error) {
 	return
 }
 
-// StorageCopy is the operator storage_copy_.
+// StorageCopy implements the operator storage_copy_.
 func (c Ctx) StorageCopy(self, source *storage.Storage) (err error) {
 	err = ops.StorageCopy(self, source)
 	if err == nil {
@@ -16358,7 +16358,7 @@ func (c Ctx) StorageCopy(self, source *storage.Storage) (err error) {
 	return
 }
 
-// StorageByteswap is the operator storage_byteswap_.
+// StorageByteswap implements the operator storage_byteswap_.
 func (c Ctx) StorageByteswap(self *storage.Storage, d dtype.DType) (err error) {
 	err = ops.StorageByteswap(self, d)
 	if err == nil {
@@ -16367,7 +16367,7 @@ func (c Ctx) StorageByteswap(self *storage.Storage, d dtype.DType) (err error) {
 	return
 }
 
-// StorageResize is the operator storage_resize_.
+// StorageResize implements the operator storage_resize_.
 func (c Ctx) StorageResize(self *storage.Storage, nbytes int64) (err error) {
 	err = ops.StorageResize(self, nbytes)
 	if err == nil {
@@ -16376,93 +16376,93 @@ func (c Ctx) StorageResize(self *storage.Storage, nbytes int64) (err error) {
 	return
 }
 
-// StorageResizable is the operator storage_resizable.
+// StorageResizable implements the operator storage_resizable.
 func (c Ctx) StorageResizable(self *storage.Storage) (bool, error) {
 	return ops.StorageResizable(self)
 }
 
-// StorageShareMemory is the operator storage_share_memory_.
+// StorageShareMemory implements the operator storage_share_memory_.
 func (c Ctx) StorageShareMemory(self *storage.Storage) (err error) {
 	err = ops.StorageShareMemory(self)
 	return
 }
 
-// StorageIsShared is the operator storage_is_shared.
+// StorageIsShared implements the operator storage_is_shared.
 func (c Ctx) StorageIsShared(self *storage.Storage) (bool, error) {
 	return ops.StorageIsShared(self)
 }
 
-// StorageDescriptor is the operator storage_descriptor.
+// StorageDescriptor implements the operator storage_descriptor.
 func (c Ctx) StorageDescriptor(self *storage.Storage) (int64, error) {
 	return ops.StorageDescriptor(self)
 }
 
-// StorageFromDescriptor is the operator storage_from_descriptor.
+// StorageFromDescriptor implements the operator storage_from_descriptor.
 func (c Ctx) StorageFromDescriptor(descriptor, nbytes int64) (*storage.Storage, error) {
 	return ops.StorageFromDescriptor(descriptor, nbytes)
 }
 
-// StoragePinMemory is the operator storage_pin_memory.
+// StoragePinMemory implements the operator storage_pin_memory.
 func (c Ctx) StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 	return ops.StoragePinMemory(self)
 }
 
-// StorageIsPinned is the operator storage_is_pinned.
+// StorageIsPinned implements the operator storage_is_pinned.
 func (c Ctx) StorageIsPinned(self *storage.Storage) (bool, error) {
 	return ops.StorageIsPinned(self)
 }
 
-// StorageDevice is the operator storage_get_device.
+// StorageDevice implements the operator storage_get_device.
 func (c Ctx) StorageDevice(self *storage.Storage) (device.Device, error) {
 	return ops.StorageDevice(self)
 }
 
-// StorageUseCount is the operator storage_use_count.
+// StorageUseCount implements the operator storage_use_count.
 func (c Ctx) StorageUseCount(self *storage.Storage) (int64, error) {
 	return ops.StorageUseCount(self)
 }
 
-// StorageToString is the operator storage_to_string.
+// StorageToString implements the operator storage_to_string.
 func (c Ctx) StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
 	return ops.StorageToString(self, d)
 }
 
-// MemoryStats is the operator memory_stats.
+// MemoryStats implements the operator memory_stats.
 func (c Ctx) MemoryStats() (int64, int64, int64, int64, int64, int64, error) {
 	return ops.MemoryStats()
 }
 
-// MemoryStatsOf is the operator memory_stats_of.
+// MemoryStatsOf implements the operator memory_stats_of.
 func (c Ctx) MemoryStatsOf(d dtype.DType) (int64, int64, int64, error) {
 	return ops.MemoryStatsOf(d)
 }
 
-// MemorySummary is the operator memory_summary.
+// MemorySummary implements the operator memory_summary.
 func (c Ctx) MemorySummary() (string, error) {
 	return ops.MemorySummary()
 }
 
-// ResetPeakMemoryStats is the operator reset_peak_memory_stats.
+// ResetPeakMemoryStats implements the operator reset_peak_memory_stats.
 func (c Ctx) ResetPeakMemoryStats() error {
 	return ops.ResetPeakMemoryStats()
 }
 
-// EmptyCache is the operator empty_cache.
+// EmptyCache implements the operator empty_cache.
 func (c Ctx) EmptyCache() error {
 	return ops.EmptyCache()
 }
 
-// SetMemoryLimit is the operator set_memory_limit.
+// SetMemoryLimit implements the operator set_memory_limit.
 func (c Ctx) SetMemoryLimit(nbytes int64) error {
 	return ops.SetMemoryLimit(nbytes)
 }
 
-// FailAllocation is the operator fail_allocation.
+// FailAllocation implements the operator fail_allocation.
 func (c Ctx) FailAllocation(countdown int64) error {
 	return ops.FailAllocation(countdown)
 }
 
-// View is the operator view.
+// View implements the operator view.
 func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).View; does != nil {
@@ -16474,7 +16474,7 @@ func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err err
 	return ops.View(self, size)
 }
 
-// ViewDtype is the operator view.
+// ViewDtype implements the operator view.
 func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ViewDtype; does != nil {
@@ -16486,7 +16486,7 @@ func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, e
 	return ops.ViewDtype(self, d)
 }
 
-// ViewAs is the operator view_as.
+// ViewAs implements the operator view_as.
 func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if err := unmixed("view_as", key, keys(self)|keys(other)); err != nil {
@@ -16499,7 +16499,7 @@ func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.ViewAs(c, self, other)
 }
 
-// Reshape is the operator reshape.
+// Reshape implements the operator reshape.
 func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Reshape; does != nil {
@@ -16511,7 +16511,7 @@ func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err 
 	return ops.Reshape(self, size)
 }
 
-// ReshapeAs is the operator reshape_as.
+// ReshapeAs implements the operator reshape_as.
 func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if err := unmixed("reshape_as", key, keys(self)|keys(other)); err != nil {
@@ -16526,7 +16526,7 @@ func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return ops.ReshapeAs(self, other)
 }
 
-// Flatten is the operator flatten.
+// Flatten implements the operator flatten.
 func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Flatten; does != nil {
@@ -16538,7 +16538,7 @@ func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, 
 	return ops.Flatten(self, start, end)
 }
 
-// FlattenOutDim is the operator flatten.
+// FlattenOutDim implements the operator flatten.
 func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FlattenOutDim; does != nil {
@@ -16548,7 +16548,7 @@ func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string)
 	return composed.FlattenOutDim(c, self, start, end, outDim)
 }
 
-// FlattenDims is the operator flatten.
+// FlattenDims implements the operator flatten.
 func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FlattenDims; does != nil {
@@ -16558,7 +16558,7 @@ func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*ten
 	return composed.FlattenDims(c, self, dims, outDim)
 }
 
-// Unflatten is the operator unflatten.
+// Unflatten implements the operator unflatten.
 func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Unflatten; does != nil {
@@ -16570,7 +16570,7 @@ func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tenso
 	return ops.Unflatten(self, dim, sizes)
 }
 
-// UnflattenNames is the operator unflatten_names.
+// UnflattenNames implements the operator unflatten_names.
 func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UnflattenNames; does != nil {
@@ -16580,7 +16580,7 @@ func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names
 	return composed.UnflattenNames(c, self, dim, sizes, names)
 }
 
-// Ravel is the operator ravel.
+// Ravel implements the operator ravel.
 func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Ravel; does != nil {
@@ -16592,7 +16592,7 @@ func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Ravel(self)
 }
 
-// TransposeMatrix is the operator t.
+// TransposeMatrix implements the operator t.
 func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("t", key, keys(self)); err != nil {
@@ -16614,7 +16614,7 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Transpose is the operator transpose.
+// Transpose implements the operator transpose.
 func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("transpose", key, keys(self)); err != nil {
@@ -16636,7 +16636,7 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 	return
 }
 
-// Permute is the operator permute.
+// Permute implements the operator permute.
 func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Permute; does != nil {
@@ -16648,7 +16648,7 @@ func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err 
 	return ops.Permute(self, dims)
 }
 
-// Movedim is the operator movedim.
+// Movedim implements the operator movedim.
 func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Movedim; does != nil {
@@ -16660,7 +16660,7 @@ func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor
 	return ops.Movedim(self, source, destination)
 }
 
-// MovedimList is the operator movedim.
+// MovedimList implements the operator movedim.
 func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MovedimList; does != nil {
@@ -16672,7 +16672,7 @@ func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *
 	return ops.MovedimList(self, source, destination)
 }
 
-// TransposeAll is the operator T.
+// TransposeAll implements the operator T.
 func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).TransposeAll; does != nil {
@@ -16684,7 +16684,7 @@ func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.TransposeAll(self)
 }
 
-// TransposeLast is the operator mT.
+// TransposeLast implements the operator mT.
 func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).TransposeLast; does != nil {
@@ -16696,7 +16696,7 @@ func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.TransposeLast(self)
 }
 
-// Adjoint is the operator mH.
+// Adjoint implements the operator mH.
 func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Adjoint; does != nil {
@@ -16708,7 +16708,7 @@ func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Adjoint(self)
 }
 
-// AdjointMatrix is the operator H.
+// AdjointMatrix implements the operator H.
 func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).AdjointMatrix; does != nil {
@@ -16720,7 +16720,7 @@ func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.AdjointMatrix(self)
 }
 
-// Expand is the operator expand.
+// Expand implements the operator expand.
 func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Expand; does != nil {
@@ -16732,7 +16732,7 @@ func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tens
 	return ops.Expand(self, size, x2)
 }
 
-// ExpandAs is the operator expand_as.
+// ExpandAs implements the operator expand_as.
 func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if err := unmixed("expand_as", key, keys(self)|keys(other)); err != nil {
@@ -16745,7 +16745,7 @@ func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.ExpandAs(c, self, other)
 }
 
-// BroadcastTo is the operator broadcast_to.
+// BroadcastTo implements the operator broadcast_to.
 func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).BroadcastTo; does != nil {
@@ -16757,7 +16757,7 @@ func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, 
 	return ops.BroadcastTo(self, size)
 }
 
-// Squeeze is the operator squeeze.
+// Squeeze implements the operator squeeze.
 func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("squeeze", key, keys(self)); err != nil {
@@ -16779,7 +16779,7 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// SqueezeDim is the operator squeeze.
+// SqueezeDim implements the operator squeeze.
 func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("squeeze", key, keys(self)); err != nil {
@@ -16801,7 +16801,7 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 	return
 }
 
-// SqueezeDims is the operator squeeze.
+// SqueezeDims implements the operator squeeze.
 func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("squeeze", key, keys(self)); err != nil {
@@ -16823,7 +16823,7 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 	return
 }
 
-// Unsqueeze is the operator unsqueeze.
+// Unsqueeze implements the operator unsqueeze.
 func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("unsqueeze", key, keys(self)); err != nil {
@@ -16845,7 +16845,7 @@ func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, 
 	return
 }
 
-// Narrow is the operator narrow.
+// Narrow implements the operator narrow.
 func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Narrow; does != nil {
@@ -16857,7 +16857,7 @@ func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.T
 	return ops.Narrow(self, dim, start, length)
 }
 
-// NarrowTensor is the operator narrow.
+// NarrowTensor implements the operator narrow.
 func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(start)); key != 0 {
 		if err := unmixed("narrow", key, keys(self)|keys(start)); err != nil {
@@ -16870,7 +16870,7 @@ func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, 
 	return composed.NarrowTensor(c, self, dim, start, length)
 }
 
-// Select is the operator select.
+// Select implements the operator select.
 func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Select; does != nil {
@@ -16882,7 +16882,7 @@ func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, e
 	return ops.Select(self, dim, index)
 }
 
-// Slice is the operator slice.
+// Slice implements the operator slice.
 func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Slice; does != nil {
@@ -16894,7 +16894,7 @@ func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int6
 	return ops.Slice(self, dim, start, end, step)
 }
 
-// AsStrided is the operator as_strided.
+// AsStrided implements the operator as_strided.
 func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("as_strided", key, keys(self)); err != nil {
@@ -16916,7 +16916,7 @@ func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset op
 	return
 }
 
-// Unfold is the operator unfold.
+// Unfold implements the operator unfold.
 func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Unfold; does != nil {
@@ -16928,7 +16928,7 @@ func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tens
 	return ops.Unfold(self, dim, size, step)
 }
 
-// Diagonal is the operator diagonal.
+// Diagonal implements the operator diagonal.
 func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Diagonal; does != nil {
@@ -16940,7 +16940,7 @@ func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor
 	return ops.Diagonal(self, offset, dim1, dim2)
 }
 
-// DiagonalOutdim is the operator diagonal.
+// DiagonalOutdim implements the operator diagonal.
 func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).DiagonalOutdim; does != nil {
@@ -16950,7 +16950,7 @@ func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offs
 	return composed.DiagonalOutdim(c, self, outdim, dim1, dim2, offset)
 }
 
-// Detach is the operator detach.
+// Detach implements the operator detach.
 func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Detach; does != nil {
@@ -16962,7 +16962,7 @@ func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Detach(self)
 }
 
-// Unbind is the operator unbind.
+// Unbind implements the operator unbind.
 func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Unbind; does != nil {
@@ -16974,7 +16974,7 @@ func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err er
 	return ops.Unbind(self, dim)
 }
 
-// Split is the operator split.
+// Split implements the operator split.
 func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Split; does != nil {
@@ -16986,7 +16986,7 @@ func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tens
 	return ops.Split(self, splitSize, dim)
 }
 
-// SplitWithSizes is the operator split.
+// SplitWithSizes implements the operator split.
 func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SplitWithSizes; does != nil {
@@ -16998,7 +16998,7 @@ func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 [
 	return ops.SplitWithSizes(self, sizes, dim)
 }
 
-// Chunk is the operator chunk.
+// Chunk implements the operator chunk.
 func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Chunk; does != nil {
@@ -17010,7 +17010,7 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 	return ops.Chunk(self, chunks, dim)
 }
 
-// UnsafeChunk is the operator unsafe_chunk.
+// UnsafeChunk implements the operator unsafe_chunk.
 func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UnsafeChunk; does != nil {
@@ -17022,7 +17022,7 @@ func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.T
 	return ops.UnsafeChunk(self, chunks, dim)
 }
 
-// UnsafeSplit is the operator unsafe_split.
+// UnsafeSplit implements the operator unsafe_split.
 func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UnsafeSplit; does != nil {
@@ -17034,7 +17034,7 @@ func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tenso
 	return ops.UnsafeSplit(self, splitSize, dim)
 }
 
-// UnsafeSplitWithSizes is the operator unsafe_split_with_sizes.
+// UnsafeSplitWithSizes implements the operator unsafe_split_with_sizes.
 func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UnsafeSplitWithSizes; does != nil {
@@ -17046,7 +17046,7 @@ func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64)
 	return ops.UnsafeSplitWithSizes(self, sizes, dim)
 }
 
-// TensorSplit is the operator tensor_split.
+// TensorSplit implements the operator tensor_split.
 func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).TensorSplit; does != nil {
@@ -17058,7 +17058,7 @@ func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor
 	return ops.TensorSplit(self, sections, dim)
 }
 
-// TensorSplitIndices is the operator tensor_split.
+// TensorSplitIndices implements the operator tensor_split.
 func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).TensorSplitIndices; does != nil {
@@ -17070,7 +17070,7 @@ func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64)
 	return ops.TensorSplitIndices(self, indices, dim)
 }
 
-// TensorSplitTensor is the operator tensor_split.
+// TensorSplitTensor implements the operator tensor_split.
 func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indicesOrSections)); key != 0 {
 		if err := unmixed("tensor_split", key, keys(self)|keys(indicesOrSections)); err != nil {
@@ -17083,7 +17083,7 @@ func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64
 	return composed.TensorSplitTensor(c, self, indicesOrSections, dim)
 }
 
-// Hsplit is the operator hsplit.
+// Hsplit implements the operator hsplit.
 func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Hsplit; does != nil {
@@ -17095,7 +17095,7 @@ func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 	return ops.Hsplit(self, sections)
 }
 
-// HsplitIndices is the operator hsplit.
+// HsplitIndices implements the operator hsplit.
 func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).HsplitIndices; does != nil {
@@ -17107,7 +17107,7 @@ func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 	return ops.HsplitIndices(self, indices)
 }
 
-// Vsplit is the operator vsplit.
+// Vsplit implements the operator vsplit.
 func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Vsplit; does != nil {
@@ -17119,7 +17119,7 @@ func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 	return ops.Vsplit(self, sections)
 }
 
-// VsplitIndices is the operator vsplit.
+// VsplitIndices implements the operator vsplit.
 func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VsplitIndices; does != nil {
@@ -17131,7 +17131,7 @@ func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 	return ops.VsplitIndices(self, indices)
 }
 
-// Dsplit is the operator dsplit.
+// Dsplit implements the operator dsplit.
 func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Dsplit; does != nil {
@@ -17143,7 +17143,7 @@ func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 	return ops.Dsplit(self, sections)
 }
 
-// DsplitIndices is the operator dsplit.
+// DsplitIndices implements the operator dsplit.
 func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).DsplitIndices; does != nil {
@@ -17155,7 +17155,7 @@ func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 	return ops.DsplitIndices(self, indices)
 }
 
-// ViewCopy is the operator view_copy.
+// ViewCopy implements the operator view_copy.
 func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("view_copy", key, keys(self)); err != nil {
@@ -17175,7 +17175,7 @@ func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, e
 	return composed.ViewCopy(c, out, self, size)
 }
 
-// ViewCopyDtype is the operator view_copy.
+// ViewCopyDtype implements the operator view_copy.
 func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("view_copy", key, keys(self)); err != nil {
@@ -17195,7 +17195,7 @@ func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor
 	return composed.ViewCopyDtype(c, out, self, dtype)
 }
 
-// ExpandCopy is the operator expand_copy.
+// ExpandCopy implements the operator expand_copy.
 func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("expand_copy", key, keys(self)); err != nil {
@@ -17215,7 +17215,7 @@ func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (
 	return composed.ExpandCopy(c, out, self, size, implicit)
 }
 
-// PermuteCopy is the operator permute_copy.
+// PermuteCopy implements the operator permute_copy.
 func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("permute_copy", key, keys(self)); err != nil {
@@ -17235,7 +17235,7 @@ func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 	return composed.PermuteCopy(c, out, self, dims)
 }
 
-// TransposeCopy is the operator transpose_copy.
+// TransposeCopy implements the operator transpose_copy.
 func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("transpose_copy", key, keys(self)); err != nil {
@@ -17255,7 +17255,7 @@ func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 	return composed.TransposeCopy(c, out, self, dim0, dim1)
 }
 
-// TCopy is the operator t_copy.
+// TCopy implements the operator t_copy.
 func (c Ctx) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("t_copy", key, keys(self)); err != nil {
@@ -17275,7 +17275,7 @@ func (c Ctx) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.TCopy(c, out, self)
 }
 
-// SqueezeCopy is the operator squeeze_copy.
+// SqueezeCopy implements the operator squeeze_copy.
 func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
@@ -17295,7 +17295,7 @@ func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.SqueezeCopy(c, out, self)
 }
 
-// SqueezeCopyDim is the operator squeeze_copy.
+// SqueezeCopyDim implements the operator squeeze_copy.
 func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
@@ -17315,7 +17315,7 @@ func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor
 	return composed.SqueezeCopyDim(c, out, self, dim)
 }
 
-// SqueezeCopyDims is the operator squeeze_copy.
+// SqueezeCopyDims implements the operator squeeze_copy.
 func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
@@ -17335,7 +17335,7 @@ func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Ten
 	return composed.SqueezeCopyDims(c, out, self, dim)
 }
 
-// UnsqueezeCopy is the operator unsqueeze_copy.
+// UnsqueezeCopy implements the operator unsqueeze_copy.
 func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("unsqueeze_copy", key, keys(self)); err != nil {
@@ -17355,7 +17355,7 @@ func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 	return composed.UnsqueezeCopy(c, out, self, dim)
 }
 
-// NarrowCopy is the operator narrow_copy.
+// NarrowCopy implements the operator narrow_copy.
 func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("narrow_copy", key, keys(self)); err != nil {
@@ -17375,7 +17375,7 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*te
 	return composed.NarrowCopy(c, out, self, dim, start, length)
 }
 
-// SelectCopy is the operator select_copy.
+// SelectCopy implements the operator select_copy.
 func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("select_copy", key, keys(self)); err != nil {
@@ -17395,7 +17395,7 @@ func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Ten
 	return composed.SelectCopy(c, out, self, dim, index)
 }
 
-// SliceCopy is the operator slice_copy.
+// SliceCopy implements the operator slice_copy.
 func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("slice_copy", key, keys(self)); err != nil {
@@ -17415,7 +17415,7 @@ func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, 
 	return composed.SliceCopy(c, out, self, dim, start, end, step)
 }
 
-// AsStridedCopy is the operator as_strided_copy.
+// AsStridedCopy implements the operator as_strided_copy.
 func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("as_strided_copy", key, keys(self)); err != nil {
@@ -17435,7 +17435,7 @@ func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, stora
 	return composed.AsStridedCopy(c, out, self, size, stride, storage_offset)
 }
 
-// UnfoldCopy is the operator unfold_copy.
+// UnfoldCopy implements the operator unfold_copy.
 func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("unfold_copy", key, keys(self)); err != nil {
@@ -17455,7 +17455,7 @@ func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (
 	return composed.UnfoldCopy(c, out, self, dimension, size, step)
 }
 
-// DiagonalCopy is the operator diagonal_copy.
+// DiagonalCopy implements the operator diagonal_copy.
 func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("diagonal_copy", key, keys(self)); err != nil {
@@ -17475,7 +17475,7 @@ func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*
 	return composed.DiagonalCopy(c, out, self, offset, dim1, dim2)
 }
 
-// DetachCopy is the operator detach_copy.
+// DetachCopy implements the operator detach_copy.
 func (c Ctx) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("detach_copy", key, keys(self)); err != nil {
@@ -17495,7 +17495,7 @@ func (c Ctx) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.DetachCopy(c, out, self)
 }
 
-// UnbindCopy is the operator unbind_copy.
+// UnbindCopy implements the operator unbind_copy.
 func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UnbindCopy; does != nil {
@@ -17505,7 +17505,7 @@ func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error
 	return composed.UnbindCopy(c, self, dim)
 }
 
-// SplitCopy is the operator split_copy.
+// SplitCopy implements the operator split_copy.
 func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SplitCopy; does != nil {
@@ -17515,7 +17515,7 @@ func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Te
 	return composed.SplitCopy(c, self, split_size, dim)
 }
 
-// SplitWithSizesCopy is the operator split_with_sizes_copy.
+// SplitWithSizesCopy implements the operator split_with_sizes_copy.
 func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SplitWithSizesCopy; does != nil {
@@ -17525,7 +17525,7 @@ func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim in
 	return composed.SplitWithSizesCopy(c, self, split_sizes, dim)
 }
 
-// ViewAsRealCopy is the operator view_as_real_copy.
+// ViewAsRealCopy implements the operator view_as_real_copy.
 func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("view_as_real_copy", key, keys(self)); err != nil {
@@ -17545,7 +17545,7 @@ func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.ViewAsRealCopy(c, out, self)
 }
 
-// ViewAsComplexCopy is the operator view_as_complex_copy.
+// ViewAsComplexCopy implements the operator view_as_complex_copy.
 func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("view_as_complex_copy", key, keys(self)); err != nil {
@@ -17565,7 +17565,7 @@ func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error)
 	return composed.ViewAsComplexCopy(c, out, self)
 }
 
-// IndicesCopy is the operator indices_copy.
+// IndicesCopy implements the operator indices_copy.
 func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("indices_copy", key, keys(self)); err != nil {
@@ -17585,7 +17585,7 @@ func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.IndicesCopy(c, out, self)
 }
 
-// ValuesCopy is the operator values_copy.
+// ValuesCopy implements the operator values_copy.
 func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("values_copy", key, keys(self)); err != nil {
@@ -17605,7 +17605,7 @@ func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.ValuesCopy(c, out, self)
 }
 
-// CrowIndicesCopy is the operator crow_indices_copy.
+// CrowIndicesCopy implements the operator crow_indices_copy.
 func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("crow_indices_copy", key, keys(self)); err != nil {
@@ -17625,7 +17625,7 @@ func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.CrowIndicesCopy(c, out, self)
 }
 
-// ColIndicesCopy is the operator col_indices_copy.
+// ColIndicesCopy implements the operator col_indices_copy.
 func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("col_indices_copy", key, keys(self)); err != nil {
@@ -17645,7 +17645,7 @@ func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.ColIndicesCopy(c, out, self)
 }
 
-// CcolIndicesCopy is the operator ccol_indices_copy.
+// CcolIndicesCopy implements the operator ccol_indices_copy.
 func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("ccol_indices_copy", key, keys(self)); err != nil {
@@ -17665,7 +17665,7 @@ func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.CcolIndicesCopy(c, out, self)
 }
 
-// RowIndicesCopy is the operator row_indices_copy.
+// RowIndicesCopy implements the operator row_indices_copy.
 func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("row_indices_copy", key, keys(self)); err != nil {
@@ -17685,7 +17685,7 @@ func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return composed.RowIndicesCopy(c, out, self)
 }
 
-// AliasCopy is the operator alias_copy.
+// AliasCopy implements the operator alias_copy.
 func (c Ctx) AliasCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("alias_copy", key, keys(self)); err != nil {

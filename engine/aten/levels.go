@@ -14,7 +14,7 @@ var levels = struct {
 	all  map[uint32]*tensor.Level
 }{all: map[uint32]*tensor.Level{}}
 
-// Level is the innermost transform that the thread is in; nil for none.
+// Level returns the innermost transform that the thread is in; nil for none.
 func (c Ctx) Level() *tensor.Level {
 	if c.modes == nil || c.modes.Level == 0 {
 		return nil
@@ -22,7 +22,7 @@ func (c Ctx) Level() *tensor.Level {
 	return numbered(int64(c.modes.Level))
 }
 
-// numbered is the transform under way of a number, nil for none.
+// numbered returns the transform under way of a number, nil for none.
 func numbered(number int64) *tensor.Level {
 	levels.RLock()
 	defer levels.RUnlock()
@@ -32,7 +32,7 @@ func numbered(number int64) *tensor.Level {
 	return nil
 }
 
-// Around is a context of the same thread outside of a transform.
+// Around returns a context of the same thread outside of a transform.
 func (c Ctx) Around(l *tensor.Level) Ctx {
 	m := c.now()
 	m.Level = 0
@@ -150,7 +150,7 @@ func (c Ctx) end(op string, around *tensor.Level) error {
 	})
 }
 
-// TransformLevel is the operator transform_level.
+// TransformLevel implements the operator transform_level.
 func (c Ctx) TransformLevel() (int64, error) {
 	if l := c.Level(); l != nil {
 		return int64(l.Number), nil
@@ -158,7 +158,7 @@ func (c Ctx) TransformLevel() (int64, error) {
 	return 0, nil
 }
 
-// TransformLeave is the operator transform_leave.
+// TransformLeave implements the operator transform_leave.
 func (c Ctx) TransformLeave(level int64) error {
 	const op = "transform_leave"
 	l := numbered(level)
@@ -175,7 +175,7 @@ func forget(l *tensor.Level) {
 	delete(levels.all, l.Number)
 }
 
-// underWay is the transform of a number, which is of the kind that transform names.
+// underWay returns the transform of a number, which is of the kind that transform names.
 func underWay(op, transform string, number int64) (*tensor.Level, error) {
 	if l := numbered(number); l != nil && l.Forward == (transform == "jvp") {
 		return l, nil

@@ -10,13 +10,13 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// JvpBegin is the operator jvp_begin.
+// JvpBegin implements the operator jvp_begin.
 func (c Ctx) JvpBegin() (int64, error) { return c.enter("jvp_begin", &tensor.Level{Forward: true}) }
 
-// JvpEnd is the operator jvp_end.
+// JvpEnd implements the operator jvp_end.
 func (c Ctx) JvpEnd(level int64) error { return c.leave("jvp", level) }
 
-// JvpWrap is the operator jvp_wrap.
+// JvpWrap implements the operator jvp_wrap.
 func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tensor, error) {
 	const op = "jvp"
 	l, err := underWay(op, "jvp", level)
@@ -174,7 +174,7 @@ func sameStrides(sizes, a, b []int64) bool {
 	return true
 }
 
-// JvpPrimal is the operator jvp_primal.
+// JvpPrimal implements the operator jvp_primal.
 func (c Ctx) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
 	l, err := underWay("jvp", "jvp", level)
 	if err != nil {
@@ -183,7 +183,7 @@ func (c Ctx) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error)
 	return Primal(self, l)
 }
 
-// JvpTangent is the operator jvp_tangent.
+// JvpTangent implements the operator jvp_tangent.
 func (c Ctx) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
 	l, err := underWay("jvp", "jvp", level)
 	if err != nil {
@@ -192,7 +192,7 @@ func (c Ctx) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error
 	return Tangent(self, l)
 }
 
-// JvpLevel is the operator jvp_level.
+// JvpLevel implements the operator jvp_level.
 func (c Ctx) JvpLevel(self *tensor.Tensor) (int64, error) {
 	if l := self.Dual(); l != nil {
 		return int64(l.Number), nil
@@ -200,7 +200,7 @@ func (c Ctx) JvpLevel(self *tensor.Tensor) (int64, error) {
 	return 0, nil
 }
 
-// JvpDetach is the operator jvp_detach.
+// JvpDetach implements the operator jvp_detach.
 func (c Ctx) JvpDetach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	w := self.Wrapped()
 	switch {
@@ -217,7 +217,7 @@ func (c Ctx) JvpDetach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tensor.Wrap("detach", value, w.Level)
 }
 
-// JvpInput is the operator jvp_input.
+// JvpInput implements the operator jvp_input.
 func (c Ctx) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
 	w := self.Wrapped()
 	if w == nil {
@@ -252,7 +252,7 @@ func (c Ctx) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
 	return tensor.Pair("jvp", value, tangent, w.Still, w.Level)
 }
 
-// Primal is a tensor without its tangent in a level of forward differentiation.
+// Primal returns a tensor without its tangent in a level of forward differentiation.
 func Primal(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Value })
 }
@@ -271,7 +271,7 @@ func paired(t *tensor.Tensor, l *tensor.Level) bool {
 	return w != nil && (w.Level == l || paired(w.Value, l) || paired(w.Tangent, l))
 }
 
-// partOf is the primal or the tangent of t in the level l, in the wrappers of the levels inside of that.
+// partOf returns the primal or the tangent of t in the level l, in the wrappers of the levels inside of that.
 func partOf(t *tensor.Tensor, l *tensor.Level, part func(w *tensor.Wrapped) *tensor.Tensor) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	switch {
@@ -305,7 +305,7 @@ func eachOf(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor
 	return tensor.Pair(op, primal, tangent, w.Still, w.Level)
 }
 
-// Pair is a tensor with a primal and a tangent in a level, which can be tensors of levels inside of that.
+// Pair returns a tensor with a primal and a tangent in a level, which can be tensors of levels inside of that.
 func Pair(op string, c Ctx, primal, tangent *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	inner := innermost(primal, tangent)
 	if inner == nil || inner.Number < l.Number {

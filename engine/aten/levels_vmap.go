@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// VmapBegin is the operator vmap_begin.
+// VmapBegin implements the operator vmap_begin.
 func (c Ctx) VmapBegin(size int64, randomness string) (int64, error) {
 	const op = "vmap_begin"
 	if size < 0 {
@@ -19,10 +19,10 @@ func (c Ctx) VmapBegin(size int64, randomness string) (int64, error) {
 	return c.enter(op, &tensor.Level{Size: size, Randomness: randomness})
 }
 
-// VmapEnd is the operator vmap_end.
+// VmapEnd implements the operator vmap_end.
 func (c Ctx) VmapEnd(level int64) error { return c.leave("vmap", level) }
 
-// VmapWrap is the operator vmap_wrap.
+// VmapWrap implements the operator vmap_wrap.
 func (c Ctx) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
 	const op = "vmap"
 	l, err := underWay(op, "vmap", level)
@@ -37,7 +37,7 @@ func (c Ctx) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, er
 	return tensor.Wrap(op, first, l)
 }
 
-// VmapUnwrap is the operator vmap_unwrap.
+// VmapUnwrap implements the operator vmap_unwrap.
 func (c Ctx) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
 	l, err := underWay("vmap", "vmap", level)
 	if err != nil {
@@ -51,12 +51,12 @@ func (c Ctx) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, 
 	return c.Movedim(all, 0, dim)
 }
 
-// VmapMaps is the operator vmap_maps.
+// VmapMaps implements the operator vmap_maps.
 func (c Ctx) VmapMaps(self *tensor.Tensor, level int64) (bool, error) {
 	return self.MappedBy(level), nil
 }
 
-// VmapLevel is the operator vmap_level.
+// VmapLevel implements the operator vmap_level.
 func (c Ctx) VmapLevel(self *tensor.Tensor) (int64, error) {
 	for w := self.Wrapped(); w != nil; w = w.Value.Wrapped() {
 		if !w.Level.Forward {
@@ -66,7 +66,7 @@ func (c Ctx) VmapLevel(self *tensor.Tensor) (int64, error) {
 	return 0, nil
 }
 
-// VmapRandomness is the operator vmap_randomness.
+// VmapRandomness implements the operator vmap_randomness.
 func (c Ctx) VmapRandomness(level int64) (string, error) {
 	l, err := underWay("vmap_randomness", "vmap", level)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c Ctx) VmapRandomness(level int64) (string, error) {
 	return l.Randomness, nil
 }
 
-// VmapSpread is the operator vmap_spread.
+// VmapSpread implements the operator vmap_spread.
 func (c Ctx) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return Spread(c, self, func(*tensor.Level) bool { return true })
 }
@@ -101,7 +101,7 @@ func Spread(c Ctx, t *tensor.Tensor, where func(l *tensor.Level) bool) (*tensor.
 	return t, nil
 }
 
-// Take is a tensor with all examples of a transform along its first dimension: the same for each where the transform does not map over t.
+// Take returns a tensor with all examples of a transform along its first dimension: the same for each where the transform does not map over t.
 func Take(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	switch {

@@ -16,13 +16,13 @@ type Modes struct {
 	Autocast  Autocast
 }
 
-// Initial are the modes that a thread starts with.
+// Initial returns the modes that a thread starts with.
 func Initial() Modes { return Modes{Device: device.Host, Grad: true} }
 
 // With returns the context for the calls of a thread, which read and write its modes.
 func With(m *Modes) Ctx { return Ctx{modes: m} }
 
-// now are the thread's modes at this moment.
+// now returns the thread's modes at this moment.
 func (c Ctx) now() Modes {
 	if c.modes == nil {
 		return Initial()
@@ -67,12 +67,12 @@ func (c Ctx) SaveBy(op string, hooks uint32) error {
 // Inferring reports whether the thread is in inference mode.
 func (c Ctx) Inferring() bool { return c.modes != nil && c.modes.Inference }
 
-// SetInferenceMode is the operator set_inference_mode.
+// SetInferenceMode implements the operator set_inference_mode.
 func (c Ctx) SetInferenceMode(enabled bool) error {
 	return c.set("set_inference_mode", func(m *Modes) { m.Inference, m.Grad = enabled, !enabled })
 }
 
-// IsInferenceModeEnabled is the operator is_inference_mode_enabled.
+// IsInferenceModeEnabled implements the operator is_inference_mode_enabled.
 func (c Ctx) IsInferenceModeEnabled() (bool, error) { return c.Inferring(), nil }
 
 // set changes the thread's modes.
@@ -84,7 +84,7 @@ func (c Ctx) set(op string, change func(*Modes)) error {
 	return nil
 }
 
-// place is the device of a factory that is given d; none where it writes to an out, whose device it follows.
+// place returns the device of a factory that is given d; none where it writes to an out, whose device it follows.
 func (c Ctx) place(d device.Device, out ...*tensor.Tensor) device.Device {
 	if d.IsNone() && (len(out) == 0 || out[0] == nil) {
 		return c.now().Device
@@ -92,7 +92,7 @@ func (c Ctx) place(d device.Device, out ...*tensor.Tensor) device.Device {
 	return d
 }
 
-// SetDefaultDevice is the operator set_default_device.
+// SetDefaultDevice implements the operator set_default_device.
 func (c Ctx) SetDefaultDevice(d device.Device) error {
 	if d.IsNone() {
 		d = device.Host
@@ -100,13 +100,13 @@ func (c Ctx) SetDefaultDevice(d device.Device) error {
 	return c.set("set_default_device", func(m *Modes) { m.Device = d })
 }
 
-// GetDefaultDevice is the operator get_default_device.
+// GetDefaultDevice implements the operator get_default_device.
 func (c Ctx) GetDefaultDevice() (device.Device, error) { return c.now().Device, nil }
 
-// SetGradEnabled is the operator set_grad_enabled.
+// SetGradEnabled implements the operator set_grad_enabled.
 func (c Ctx) SetGradEnabled(enabled bool) error {
 	return c.set("set_grad_enabled", func(m *Modes) { m.Grad = enabled })
 }
 
-// IsGradEnabled is the operator is_grad_enabled.
+// IsGradEnabled implements the operator is_grad_enabled.
 func (c Ctx) IsGradEnabled() (bool, error) { return c.now().Grad, nil }

@@ -17,7 +17,7 @@ func (s *steps) scaledIdentity(scale, a *tensor.Tensor) *tensor.Tensor {
 	return s.onDiagonal(s.Keep(s.c.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1]), false)))
 }
 
-// detGradient is the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
+// detGradient returns the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
 func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
 	if s.record {
 		return s.recordedDetGradient(grad, a, det)
@@ -28,14 +28,14 @@ func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
 	})
 }
 
-// matrices are the dimensions of a that stay whole where matrices are taken one by one.
+// matrices returns the dimensions of a that stay whole where matrices are taken one by one.
 func (s *steps) matrices(a *tensor.Tensor) []bool {
 	uncut := make([]bool, a.Dim())
 	uncut[a.Dim()-2], uncut[a.Dim()-1] = true, true
 	return uncut
 }
 
-// adjugates are the adjoints of the adjugates of matrices, times scale, a matrix of one element for each.
+// adjugates returns the adjoints of the adjugates of matrices, times scale, a matrix of one element for each.
 func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 	n := a.Sizes()[a.Dim()-1]
 	lu, pivots, info, err := s.c.LinalgLuFactorEx(nil, nil, nil, a, true, false)
@@ -85,9 +85,9 @@ func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(inner.both(small, inner.Keep(inner.c.Isfinite(limit))).Alias(), nil)
 }
 
-// singularDetGradient is that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the
-// vectors u and v of small singular values, as long as the largest one, [[A, u], [v^H, 0]] is not, and with the last block G of its
-// inverse det A is its determinant times that of G.
+// singularDetGradient returns that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the vectors u
+// and v of small singular values, as long as the largest one, [[A, u], [v^H, 0]] is not, and with the last block G of its inverse det A is its
+// determinant times that of G.
 func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
 	plain := &steps{c: s.c.Recorded(false)}
 	defer plain.Close()
@@ -115,7 +115,7 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	return s.KeepAll(made, err)[0]
 }
 
-// expandedDet is the determinant of a small matrix as a polynomial of its elements (the method of Faddeev and LeVerrier).
+// expandedDet returns the determinant of a small matrix as a polynomial of its elements (the method of Faddeev and LeVerrier).
 func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
 	power, coefficient := a, s.neg(s.Keep(s.c.Trace(a)))
 	for i := int64(2); i <= n; i++ {
@@ -125,14 +125,14 @@ func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
 	return either(n%2 == 0, coefficient, s.neg(coefficient))
 }
 
-// holds is the value of one truth.
+// holds returns the value of one truth.
 func (s *steps) holds(t *tensor.Tensor) bool {
 	v, err := launch.Item("backward", t)
 	s.Check(err)
 	return v.I != 0
 }
 
-// slogdetGradient is that of log det A, whose imaginary part turns the sign.
+// slogdetGradient returns that of log det A, whose imaginary part turns the sign.
 func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tensor.Tensor {
 	scale := gradLog
 	if a.DType().IsComplex() {

@@ -15,7 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// positions is a tensor of the given sizes with the number of each element.
+// positions returns a tensor of the given sizes with the number of each element.
 func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
 	all := s.Keep(s.c.Arange(nil, dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev))
 	return s.Keep(s.c.Reshape(all, slices.Clone(sizes)))
@@ -24,7 +24,7 @@ func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
 // allOf is the index item `:`, which selects a whole dimension.
 var allOf = ops.IndexItem{Kind: ops.IndexSlice, Start: int64(ops.NoInt), Stop: int64(ops.NoInt), Step: int64(ops.NoInt)}
 
-// items are the indices of index_put as an index.
+// items returns the indices of index_put as an index.
 func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
 	list := make([]ops.IndexItem, len(indices))
 	for i, t := range indices {
@@ -66,7 +66,7 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 	return result, err
 }
 
-// indexed is a tensor of zeros to which grad is added where an index with tensors leads.
+// indexed returns a tensor of zeros to which grad is added where an index with tensors leads.
 func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *tensor.Tensor {
 	grad = s.densified(grad)
 	r, err := begin(s.c, "backward", "IndexPutBackward0", nil, grad)
@@ -90,8 +90,8 @@ func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *ten
 	return made
 }
 
-// byDimension is an index in two steps: a view of t, and the tensors that index its dimensions, none where the view is all. Masks
-// alone name no element twice.
+// byDimension returns an index in two steps: a view of t, and the tensors that index its dimensions, none where the view is all. Masks alone name no
+// element twice.
 func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tensor.Tensor, indices []*tensor.Tensor, repeats bool) {
 	var basic []ops.IndexItem
 	dims, ellipsis, tensors := 0, -1, false
@@ -135,7 +135,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 	return part, indices, repeats
 }
 
-// indexName is the name of a call with an index: of the last step that changes anything, where steps take the items by turns.
+// indexName returns the name of a call with an index: of the last step that changes anything, where steps take the items by turns.
 func indexName(items []ops.IndexItem) string {
 	if !views(items) {
 		return "IndexBackward0"
@@ -272,7 +272,7 @@ func setShared(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool,
 	return true, set(part, items)
 }
 
-// blanked is t with zeros at an index.
+// blanked returns t with zeros at an index.
 func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
 	made := s.Keep(s.c.Clone(t, shape.Preserve))
 	s.Check(s.c.IndexSetScalar(made, items, dtype.IntScalar(0)))
@@ -301,7 +301,7 @@ func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *te
 	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.ScatterAdd(out, zeros, dim, index, grad) })
 }
 
-// gatheredEntries is the sparse gradient of gather.
+// gatheredEntries returns the sparse gradient of gather.
 func (s *steps) gatheredEntries(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor) *tensor.Tensor {
 	d, err := shape.WrapDim("gather", dim, index.Dim())
 	s.Check(err)
@@ -383,7 +383,7 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 	return s.Keep(s.c.ConstantPadNd(taken, pad, dtype.IntScalar(0)))
 }
 
-// over is the index of index_reduce as one of scatter_reduce.
+// over returns the index of index_reduce as one of scatter_reduce.
 func (s *steps) over(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Tensor {
 	if len(sizes) == 0 {
 		return s.Keep(s.c.Reshape(index, nil))
@@ -456,14 +456,14 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 	return s.div(s.where(s.eq(src, gather(result)), gather(grad), s.int(0)), ties)
 }
 
-// scatterCount is how many values each mean is of.
+// scatterCount returns how many values each mean is of.
 func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.Tensor, includeSelf bool) *tensor.Tensor {
 	start := s.filled(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
 	counts := s.Keep(s.c.ScatterAdd(nil, start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...)))
 	return s.Keep(s.c.MaskedFill(nil, counts, s.isZero(counts), s.int(1)))
 }
 
-// scatterTies is how many values each extreme is shared by.
+// scatterTies returns how many values each extreme is shared by.
 func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *tensor.Tensor) *tensor.Tensor {
 	equal := s.eq(src, s.scattered(result, dim, index, src.Sizes()))
 	return s.Keep(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
@@ -504,7 +504,7 @@ func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths
 	return result, nil
 }
 
-// segmentExtremes is the gradient of the largest or smallest element of each segment, which those that are it share.
+// segmentExtremes returns the gradient of the largest or smallest element of each segment, which those that are it share.
 func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Tensor) *tensor.Tensor {
 	ends, first := offsets, int64(0) // the ends of segments, and the number of positions before the first one
 	if lengths != nil {

@@ -28,7 +28,7 @@ func (s *steps) triangular(a, b *tensor.Tensor, upper, left, unit bool) *tensor.
 	return s.Keep(s.c.LinalgSolveTriangular(nil, a, b, upper, left, unit))
 }
 
-// solved is the X of A X = B, whatever A is.
+// solved returns the X of A X = B, whatever A is.
 func (s *steps) solved(a, b *tensor.Tensor, left bool) *tensor.Tensor {
 	x, info, err := s.c.LinalgSolveEx(nil, nil, a, b, left, false)
 	s.Keep(info, nil)
@@ -48,7 +48,7 @@ func (s *steps) onDiagonal(t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.DiagEmbed(t, 0, -2, -1))
 }
 
-// plus is a sum of which parts may be missing.
+// plus returns a sum of which parts may be missing.
 func (s *steps) plus(a, b *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case a == nil:
@@ -72,7 +72,7 @@ func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 // has reports whether result i has a gradient; check it before an undefined one is replaced by zeros.
 func (s *steps) has(i int) bool { return s.given[i] != nil }
 
-// choleskyGradient is that of A = L L^H.
+// choleskyGradient returns that of A = L L^H.
 func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Tensor {
 	if upper {
 		grad, l = s.adjointOf(grad), s.adjointOf(l)
@@ -84,7 +84,7 @@ func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Ten
 	return s.used(inner, s.triangular(s.adjointOf(l), inner, true, true, false))
 }
 
-// luFactorGradient is that of A = P L U, of which wide and tall matrices have a part that is not square.
+// luFactorGradient returns that of A = P L U, of which wide and tall matrices have a part that is not square.
 func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(lu.Sizes())
 	k := min(m, n)
@@ -156,7 +156,7 @@ func (s *steps) solveGradientOfA(grad, a, x *tensor.Tensor, left bool) *tensor.T
 	return s.negOver(s.outward(solved, x, left))
 }
 
-// solvedBack is the gradient of B as matrices, of which that of A is made too.
+// solvedBack returns the gradient of B as matrices, of which that of A is made too.
 func (s *steps) solvedBack(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
 	return s.once(func() []*tensor.Tensor {
 		if x.Dim() < a.Dim() {
@@ -166,7 +166,7 @@ func (s *steps) solvedBack(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor 
 	})[0]
 }
 
-// outward is the product of gradients and solutions that is like A.
+// outward returns the product of gradients and solutions that is like A.
 func (s *steps) outward(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
 	if left {
 		return s.times(grad, s.adjointOf(x))
@@ -234,7 +234,7 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 	return s.triangular(s.adjointOf(r), made, false, false, false)
 }
 
-// reflections are the vectors v of reflections 1 - tau v v^H, in columns.
+// reflections returns the vectors v of reflections 1 - tau v v^H, in columns.
 func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
 	return s.add(s.lower(input, -1), s.Keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
@@ -274,12 +274,12 @@ func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Te
 	return other
 }
 
-// hermitian is the nearest Hermitian matrix to t.
+// hermitian returns the nearest Hermitian matrix to t.
 func (s *steps) hermitian(t *tensor.Tensor) *tensor.Tensor {
 	return s.mul(s.add(t, s.adjointOf(t)), s.float(0.5))
 }
 
-// lyapunovOf is the X of H X + X H = G.
+// lyapunovOf returns the X of H X + X H = G.
 func (s *steps) lyapunovOf(h, g *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Lyapunov(h, g)) }
 
 func (s *steps) lyapunovGradient(grad, h, x *tensor.Tensor) *tensor.Tensor {
@@ -287,7 +287,7 @@ func (s *steps) lyapunovGradient(grad, h, x *tensor.Tensor) *tensor.Tensor {
 	return s.neg(s.add(s.times(inner, turned), s.times(turned, inner)))
 }
 
-// matrixSqrthGradient is that of S S = A.
+// matrixSqrthGradient returns that of S S = A.
 func (s *steps) matrixSqrthGradient(grad, root *tensor.Tensor) *tensor.Tensor {
 	return s.lyapunovOf(root, s.hermitian(grad))
 }
@@ -305,14 +305,14 @@ func (s *steps) polarGradient(hasU, hasH bool, gradU, gradH, a, u, h *tensor.Ten
 	return s.plus(made, s.times(a, s.mul(s.lyapunovOf(h, s.hermitian(inner)), s.int(2))))
 }
 
-// apart are the differences of a vector's elements, row by column, with ones on the diagonal.
+// apart returns the differences of a vector's elements, row by column, with ones on the diagonal.
 func (s *steps) apart(values *tensor.Tensor) *tensor.Tensor {
 	differences := s.sub(s.row(values), s.column(values))
 	n := values.Sizes()[values.Dim()-1]
 	return s.add(differences, s.Keep(s.c.Eye(nil, n, values.DType(), tensor.NoLayout, values.Device())))
 }
 
-// emptied is t with a diagonal of zeros.
+// emptied returns t with a diagonal of zeros.
 func (s *steps) emptied(t *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.lower(t, -1), s.upper(t, 1))
 }
@@ -353,7 +353,7 @@ func (s *steps) eighGradient(hasValues, hasVectors bool, gradValues, gradVectors
 	return s.times(s.times(vectors, inner), s.adjointOf(vectors))
 }
 
-// eigGradient is that of A V = V diag(L), with vectors of norm 1.
+// eigGradient returns that of A V = V diag(L), with vectors of norm 1.
 func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, gradVectors, values, vectors *tensor.Tensor) *tensor.Tensor {
 	turned := s.adjointOf(vectors)
 	var inner *tensor.Tensor
@@ -374,7 +374,7 @@ func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, g
 	return s.real(made)
 }
 
-// svdGradient is that of A = U diag(S) Vh; of vectors beyond the singular values none depend on A smoothly.
+// svdGradient returns that of A = U diag(S) Vh; of vectors beyond the singular values none depend on A smoothly.
 func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, values, vh *tensor.Tensor) *tensor.Tensor {
 	m, _ := shape.Matrix(u.Sizes())
 	_, n := shape.Matrix(vh.Sizes())
@@ -436,7 +436,7 @@ func (s *steps) svdvalsOf(a *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(values, err)
 }
 
-// pinvGradient is that of the pseudoinverse P of A, in A.
+// pinvGradient returns that of the pseudoinverse P of A, in A.
 func (s *steps) pinvGradient(grad, p, a *tensor.Tensor) *tensor.Tensor {
 	turned, ph := s.adjointOf(grad), s.adjointOf(p)
 	made := s.neg(s.times(s.times(ph, grad), ph))
@@ -480,7 +480,7 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 	return made
 }
 
-// restGradient is that of the squares of A X - B, in A X.
+// restGradient returns that of the squares of A X - B, in A X.
 func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
 	return s.mul(s.sub(s.times(a, x), b), s.mul(s.row(grad), s.int(2)))
 }
@@ -489,7 +489,7 @@ func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.LinalgPinv(nil, a, nil, nil, false))
 }
 
-// matrixExpGradient is a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
+// matrixExpGradient returns a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
 func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	n, _ := shape.Matrix(self.Sizes())
 	turned := s.adjointOf(self)
@@ -498,8 +498,8 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	return s.rest(s.firsts(made, -2, n), -1, n)
 }
 
-// lobpcgGradient is that of some eigenvalues and eigenvectors, in whose directions the others have a part too. The matrix is Hermitian, and
-// so is its gradient.
+// lobpcgGradient returns that of some eigenvalues and eigenvectors, in whose directions the others have a part too. The matrix is Hermitian, and so
+// is its gradient.
 func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVectors, a, b, values, vectors *tensor.Tensor) *tensor.Tensor {
 	if b != nil {
 		s.Check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; give A = L^-1 A L^-H, with L the Cholesky factor of B"))

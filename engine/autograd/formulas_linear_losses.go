@@ -71,18 +71,18 @@ func (l *linearLosses) part(s *steps, t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Narrow(t, 0, l.at, l.rows))
 }
 
-// given is the gradient of the losses, as a column.
+// given returns the gradient of the losses, as a column.
 func (l *linearLosses) given(s *steps) *tensor.Tensor {
 	return s.Keep(s.c.Unsqueeze(nil, l.part(s, l.grad), 1))
 }
 
-// logs are the logarithms of the probabilities of classes.
+// logs returns the logarithms of the probabilities of classes.
 func (l *linearLosses) logs(s *steps) *tensor.Tensor {
 	logits := s.Keep(s.c.NnLinear(nil, l.part(s, l.self), l.linear, l.bias))
 	return s.Keep(s.c.LogSoftmax(nil, logits, 1, dtype.None))
 }
 
-// ofLogits is the gradient of the logits: probabilities less those of the target.
+// ofLogits returns the gradient of the logits: probabilities less those of the target.
 func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
 	g, t, likely := l.given(s), l.part(s, l.target), s.exp(l.logs(s))
 	if slices.Equal(l.target.Sizes(), []int64{l.self.Sizes()[0], l.linear.Sizes()[0]}) {
@@ -100,7 +100,7 @@ func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
 	return s.Keep(s.c.ScatterAdd(nil, s.mul(likely, g), 1, s.Keep(s.c.Unsqueeze(nil, index, 1)), s.neg(g)))
 }
 
-// ofTarget is the gradient of probabilities.
+// ofTarget returns the gradient of probabilities.
 func (l *linearLosses) ofTarget(s *steps) *tensor.Tensor {
 	of := s.neg(s.mul(l.logs(s), l.given(s)))
 	if l.weight != nil {

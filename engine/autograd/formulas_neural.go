@@ -47,7 +47,7 @@ func (s *steps) mishSlope(self *tensor.Tensor) *tensor.Tensor {
 	return s.add(y, s.mul(s.mul(self, s.sigmoid(self)), s.sub(s.int(1), s.mul(y, y))))
 }
 
-// softsignGradient is that of z / (1 + |z|), which of complex numbers depends on both parts.
+// softsignGradient returns that of z / (1 + |z|), which of complex numbers depends on both parts.
 func (s *steps) softsignGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	whole := s.add(s.abs(self), s.int(1))
 	if !self.DType().IsComplex() {
@@ -116,7 +116,7 @@ func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, p
 	return s.Keep(s.c.SparseCooTensor(s.Keep(s.c.Unsqueeze(nil, at, 0)), rows, sizes, dtype.None, grad.Device(), ops.NoBool))
 }
 
-// bagGradient is the gradient of the matrix whose rows are added up in bags.
+// bagGradient returns the gradient of the matrix whose rows are added up in bags.
 func (s *steps) bagGradient(grad, crow, col, values *tensor.Tensor, sizes []int64, byFrequency, sparse bool) *tensor.Tensor {
 	if byFrequency {
 		counts := s.filled(0, grad.DType(), grad.Device(), sizes[0])

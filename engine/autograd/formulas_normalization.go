@@ -10,7 +10,7 @@ import (
 // wants reports whether the gradient of operand i of the node leads anywhere.
 func (s *steps) wants(i int) bool { return s.node.edges[i].Node != nil }
 
-// groupsGradient is the gradient of operand i of a normalization of groups: of self, weight or bias.
+// groupsGradient returns the gradient of operand i of a normalization of groups: of self, weight or bias.
 func (s *steps) groupsGradient(grad, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool, i int64) *tensor.Tensor {
 	return s.once(func() []*tensor.Tensor {
 		if !s.record {
@@ -23,7 +23,7 @@ func (s *steps) groupsGradient(grad, self, mean, rstd, weight *tensor.Tensor, ex
 	})[i]
 }
 
-// channelsGradient is the gradient of operand i of a normalization of channels: of self, weight, bias, or of statistics that are given.
+// channelsGradient returns the gradient of operand i of a normalization of channels: of self, weight, bias, or of statistics that are given.
 func (s *steps) channelsGradient(grad, self, mean, rstd, weight, givenMean, givenRstd *tensor.Tensor, eps float64, i int64) *tensor.Tensor {
 	fixed := givenMean != nil
 	if fixed {
@@ -66,7 +66,7 @@ func (n *normalizing) mean(t *tensor.Tensor) *tensor.Tensor {
 	return n.s.Keep(n.s.c.Mean(nil, t, n.over, true, dtype.None))
 }
 
-// gradients are those of self, weight and bias, whose sizes in the view are numbers.
+// gradients returns those of self, weight and bias, whose sizes in the view are numbers.
 func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, numbers []int64) []*tensor.Tensor {
 	s, d := n.s, self.DType()
 	viewed := func(t *tensor.Tensor, sizes []int64) *tensor.Tensor {

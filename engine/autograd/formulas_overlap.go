@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// accumulated is a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats
-// are computed in float32.
+// accumulated returns a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats are
+// computed in float32.
 func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	grad = s.densified(grad)
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
@@ -62,7 +62,7 @@ func (s *steps) addParts(to, grad *tensor.Tensor) bool {
 	return true
 }
 
-// sharing are the fewest and smallest dimensions of t along which elements share memory with others, and how many parts these make.
+// sharing returns the fewest and smallest dimensions of t along which elements share memory with others, and how many parts these make.
 func (s *steps) sharing(t *tensor.Tensor) (over []bool, parts int64) {
 	over, parts = make([]bool, t.Dim()), 1
 	shares := func() bool {

@@ -24,7 +24,7 @@ func (s *steps) pow(a, b *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Pow(
 
 func (s *steps) exp(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Exp(nil, t)) }
 
-// where is a where the condition holds and b elsewhere; cleared is zero where it holds, and t elsewhere.
+// where returns a where the condition holds and b elsewhere; cleared is zero where it holds, and t elsewhere.
 func (s *steps) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Where(nil, condition, a, b))
 }
@@ -33,7 +33,7 @@ func (s *steps) cleared(t, condition *tensor.Tensor) *tensor.Tensor {
 	return s.where(condition, s.int(0), t)
 }
 
-// nonzero is a divisor with 1 for its zeros, whose quotients are cleared: of the derivative of such a one 0/0 would be left.
+// nonzero returns a divisor with 1 for its zeros, whose quotients are cleared: of the derivative of such a one 0/0 would be left.
 func (s *steps) nonzero(t, zero *tensor.Tensor) *tensor.Tensor { return s.where(zero, s.int(1), t) }
 
 func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.eq(t, s.int(0)) }
@@ -44,12 +44,12 @@ func (s *steps) either(a, b *tensor.Tensor) *tensor.Tensor {
 
 func (s *steps) both(a, b *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.LogicalAnd(nil, a, b)) }
 
-// timesI is t times the imaginary unit.
+// timesI returns t times the imaginary unit.
 func (s *steps) timesI(t *tensor.Tensor) *tensor.Tensor {
 	return s.mul(t, s.number(dtype.ComplexScalar(1i)))
 }
 
-// wide is t in double precision, complex where t or the other operand is.
+// wide returns t in double precision, complex where t or the other operand is.
 func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
 	if t.DType().IsComplex() || other.DType().IsComplex() {
 		return s.cast(t, dtype.Complex128)
@@ -86,8 +86,8 @@ func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tens
 	return s.where(s.both(s.isZero(self), rising), s.int(0), slope)
 }
 
-// logNormalGradient is that of the logarithm of the normal distribution's function: its density over it. Both are too small for a
-// float far below 0, where erfcx is their quotient; erfcx is too large for one far above 0.
+// logNormalGradient returns that of the logarithm of the normal distribution's function: its density over it. Both are too small for a float far
+// below 0, where erfcx is their quotient; erfcx is too large for one far above 0.
 func (s *steps) logNormalGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	above := s.Keep(s.c.Gt(nil, self, s.int(0)))
 	high, low := s.where(above, self, s.int(0)), s.where(above, s.int(0), self)
@@ -97,7 +97,7 @@ func (s *steps) logNormalGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	return s.mul(grad, s.where(above, upper, lower))
 }
 
-// signGradient is that of z/|z|.
+// signGradient returns that of z/|z|.
 func (s *steps) signGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
 	if !self.DType().IsComplex() {
 		return s.zerosLike(grad)
@@ -149,8 +149,8 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 	return s.Keep(s.c.MaskedFill(nil, slope, beyond, outside))
 }
 
-// besselOneGradient is that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times
-// exp(-|self|). Next to 0 their slopes are 1/2: of numbers so small that nothing is lost, and quotients of the least have no digits.
+// besselOneGradient returns that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times exp(-|self|). Next to 0
+// their slopes are 1/2: of numbers so small that nothing is lost, and quotients of the least have no digits.
 func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *tensor.Tensor {
 	tiny := s.tiny(self, result)
 	slope := s.sub(zeroth, s.div(result, s.where(tiny, s.int(1), self)))
@@ -169,7 +169,7 @@ func (s *steps) tiny(self, result *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Le(nil, s.abs(self), s.float(result.DType().Epsilon())))
 }
 
-// lgammaSum is the derivative of the logarithm of the multivariate gamma function.
+// lgammaSum returns the derivative of the logarithm of the multivariate gamma function.
 func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	var total *tensor.Tensor
 	for i := range p {
@@ -211,7 +211,7 @@ func (s *steps) only(t, condition *tensor.Tensor) *tensor.Tensor {
 func (s *steps) less(a, b *tensor.Tensor) *tensor.Tensor    { return s.Keep(s.c.Lt(nil, a, b)) }
 func (s *steps) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Gt(nil, a, b)) }
 
-// shareEqual is half of a gradient where two operands are equal, of which each gets as much, and all of it elsewhere.
+// shareEqual returns half of a gradient where two operands are equal, of which each gets as much, and all of it elsewhere.
 func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.where(s.eq(a, b), s.div(grad, s.int(2)), grad)
 }
@@ -246,7 +246,7 @@ func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	return s.where(s.either(beyond, s.greater(low, high)), grad, half)
 }
 
-// withinOne is the gradient of self where one limit is a number or a tensor.
+// withinOne returns the gradient of self where one limit is a number or a tensor.
 func (s *steps) withinOne(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case low != nil && low.IsWrappedNumber():
@@ -257,7 +257,7 @@ func (s *steps) withinOne(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	return s.withinTensors(grad, self, low, high)
 }
 
-// diagonalCleared is t with zeros on its diagonal.
+// diagonalCleared returns t with zeros on its diagonal.
 func (s *steps) diagonalCleared(t *tensor.Tensor, wrap bool) *tensor.Tensor {
 	made := s.Keep(s.c.Clone(t, shape.Preserve))
 	s.Check(s.c.FillDiagonal(made, dtype.IntScalar(0), wrap))

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// adjointOf is a matrix, or each of a stack of them, transposed and conjugated. One number is its own transpose.
+// adjointOf returns a matrix, or each of a stack of them, transposed and conjugated. One number is its own transpose.
 func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
 	if t.Dim() == 0 {
 		return s.conj(t)
@@ -18,7 +18,7 @@ func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
 	return s.conj(s.Keep(s.c.Transpose(nil, t, -2, -1)))
 }
 
-// productLike is the product of two matrices, in columns where an operand with these strides is, such as the weights of a linear layer, which
+// productLike returns the product of two matrices, in columns where an operand with these strides is, such as the weights of a linear layer, which
 // are multiplied transposed.
 func (s *steps) productLike(a, b *tensor.Tensor, strides []int64) *tensor.Tensor {
 	if strides[0] != 1 || strides[1] != a.Sizes()[0] {
@@ -36,7 +36,7 @@ func (s *steps) productsLike(a, b *tensor.Tensor, strides []int64) *tensor.Tenso
 	return s.Keep(s.c.Matmul(nil, a, b))
 }
 
-// crossed is the cross product along dim, the first dimension of size 3 by default.
+// crossed returns the cross product along dim, the first dimension of size 3 by default.
 func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
 	return s.Keep(s.c.LinalgCross(nil, a, b, dim.Or(int64(slices.Index(sizes, 3)))))
 }
@@ -58,7 +58,7 @@ func (s *steps) matmulLeft(grad *tensor.Tensor, sizes, strides []int64, other *t
 	return s.Keep(s.c.SumToSize(s.Keep(s.c.SqueezeDim(nil, made, -2)), sizes))
 }
 
-// sideBySide is one matrix of all columns of a batch.
+// sideBySide returns one matrix of all columns of a batch.
 func (s *steps) sideBySide(t *tensor.Tensor) *tensor.Tensor {
 	rows := t.Sizes()[t.Dim()-2]
 	columns := shape.Product(t.Sizes()[:t.Dim()-2]) * t.Sizes()[t.Dim()-1]
@@ -115,7 +115,7 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode strin
 	return s.distanceGradient(grad, wide(x1), wide(x2), p, result)
 }
 
-// pdistGradient is that of the distances of the rows of self to each other: of the matrix of all of them, which is symmetric.
+// pdistGradient returns that of the distances of the rows of self to each other: of the matrix of all of them, which is symmetric.
 func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
 	n := self.Sizes()[0]
 	if grad.Numel() == 0 {
@@ -177,7 +177,7 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 	return s.Keep(s.c.SqueezeDim(nil, s.Keep(s.c.Matmul(nil, s.Keep(s.c.Unsqueeze(nil, weights, -2)), slope)), -2))
 }
 
-// weighed is a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.
+// weighed returns a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.
 func (s *steps) weighed(grad, distances *tensor.Tensor, power float64) *tensor.Tensor {
 	zero := s.isZero(distances)
 	divisor := s.nonzero(distances, zero)

@@ -6,7 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// recurrenceGradient is the gradient of operand i of a layer of cells: of x, h, c, weight or bias.
+// recurrenceGradient returns the gradient of operand i of a layer of cells: of x, h, c, weight or bias.
 func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight, bias, output, gates, kept *tensor.Tensor, batches []int64, reverse bool, cells string, i int64) *tensor.Tensor {
 	return s.once(func() []*tensor.Tensor {
 		if s.record {

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// along is a list of the dimension, none for all.
+// along returns a list of the dimension, none for all.
 func along(dim ops.Int) []int64 {
 	if dim.IsNone() {
 		return nil

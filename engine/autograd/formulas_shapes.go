@@ -52,7 +52,7 @@ func (s *steps) combined(self *tensor.Tensor, r int64, replacement bool) *tensor
 	return s.Keep(s.c.Reshape(s.Keep(s.c.IndexSelect(nil, self, 0, s.Keep(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
 }
 
-// whole are the sizes of a vector of all elements.
+// whole returns the sizes of a vector of all elements.
 func (s *steps) whole() []int64 { return []int64{-1} }
 
 func (s *steps) negated(list []int64) []int64 {
@@ -63,7 +63,7 @@ func (s *steps) negated(list []int64) []int64 {
 	return out
 }
 
-// inverse is the permutation that undoes one.
+// inverse returns the permutation that undoes one.
 func (s *steps) inverse(dims []int64) []int64 {
 	out := make([]int64, len(dims))
 	for i, d := range dims {
@@ -109,7 +109,7 @@ func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offse
 	return s.Keep(other(s.c, s.laidOut(memory, grad, strides, mine)))
 }
 
-// laidOut is the memory with a gradient in the place of self.
+// laidOut returns the memory with a gradient in the place of self.
 func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine laying) *tensor.Tensor {
 	if memory.few[0] == grad.Numel() && slices.Equal(strides, shape.ContiguousStrides(grad.Sizes())) {
 		if dense := s.Keep(s.c.Contiguous(grad, shape.Contiguous)); dense.Offset() == 0 {

@@ -12,7 +12,7 @@ func (s *steps) pick(t, index *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.IndexSelect(nil, t, 0, index))
 }
 
-// lengths are the numbers of entries of lines, of which compressed has where each begins.
+// lengths returns the numbers of entries of lines, of which compressed has where each begins.
 func (s *steps) lengths(compressed *tensor.Tensor) *tensor.Tensor {
 	compressed = s.cast(compressed, dtype.Int64)
 	n := compressed.Numel() - 1
@@ -24,7 +24,7 @@ func (s *steps) repeated(counts *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.RepeatInterleave(counts, ops.NoInt))
 }
 
-// csrValuesGradient is that of the values of a product with a dense matrix: of each entry, the gradient's row times the matrix's.
+// csrValuesGradient returns that of the values of a product with a dense matrix: of each entry, the gradient's row times the matrix's.
 func (s *steps) csrValuesGradient(grad, crow, col, mat *tensor.Tensor) *tensor.Tensor {
 	if mat.Dim() == 1 {
 		return s.mul(s.pick(grad, s.repeated(s.lengths(crow))), s.conj(s.pick(mat, col)))
@@ -32,7 +32,7 @@ func (s *steps) csrValuesGradient(grad, crow, col, mat *tensor.Tensor) *tensor.T
 	return s.Keep(s.c.CsrSddmm(crow, col, grad, s.conj(mat)))
 }
 
-// csrDenseGradient is that of the dense matrix: the gradient times the sparse matrix's adjoint, whose rows are its columns.
+// csrDenseGradient returns that of the dense matrix: the gradient times the sparse matrix's adjoint, whose rows are its columns.
 func (s *steps) csrDenseGradient(grad, crow, col, values *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if !launch.Known(crow) {
 		return s.filled(0, grad.DType(), grad.Device(), sizes...)
@@ -74,7 +74,7 @@ func (s *steps) placeKeys(rows, columns *tensor.Tensor, width int64) *tensor.Ten
 	return s.add(s.mul(rows, s.int(width)), s.cast(columns, dtype.Int64))
 }
 
-// csrSumGradient is that of the values of a summand: each entry has gone to the one of the sum at its place.
+// csrSumGradient returns that of the values of a summand: each entry has gone to the one of the sum at its place.
 func (s *steps) csrSumGradient(grad, rows, columns, crow, col *tensor.Tensor, width int64) *tensor.Tensor {
 	_, err := shape.Numel("backward", []int64{crow.Numel(), max(width, 1)})
 	s.Check(err)

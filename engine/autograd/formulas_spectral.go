@@ -8,9 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// realTransformGradient is that of the transform of real numbers: the real part of the transform back of the gradient. Where a half
-// was left out its numbers are zeros: the transform back to real numbers takes for it the conjugates of the other half, so that those
-// count twice.
+// realTransformGradient returns that of the transform of real numbers: the real part of the transform back of the gradient. Where a half was left out
+// its numbers are zeros: the transform back to real numbers takes for it the conjugates of the other half, so that those count twice.
 func (s *steps) realTransformGradient(grad *tensor.Tensor, sizes, dim []int64, onesided bool, scale float64) *tensor.Tensor {
 	if !onesided {
 		return s.real(s.Keep(s.c.FftC2c(grad, slices.Clone(dim), false, scale)))

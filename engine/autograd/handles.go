@@ -14,7 +14,7 @@ import (
 // weak is a handle that is no reference to its node.
 type weak struct{ *Node }
 
-// Release is part of tensor.Node.
+// Release implements tensor.Node.
 func (weak) Release() {}
 
 // with calls f with the node of a handle, and holds a reference until f returns.

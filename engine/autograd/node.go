@@ -61,7 +61,7 @@ func newNode(name string, operands int) *Node {
 	return n
 }
 
-// Name is part of tensor.Node.
+// Name implements tensor.Node.
 func (n *Node) Name() string { return n.name }
 
 func (n *Node) retain() { n.refs.Add(1) }

@@ -86,7 +86,7 @@ func popped(number uint32) *savers {
 	return s
 }
 
-// saversOf are the hooks by which the call's thread saves tensors, with a reference, nil for none: a hook may have popped them.
+// saversOf returns the hooks by which the call's thread saves tensors, with a reference, nil for none: a hook may have popped them.
 func saversOf(c aten.Ctx) *savers {
 	number := c.Saving()
 	if number == 0 {

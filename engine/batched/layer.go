@@ -108,7 +108,7 @@ func (b *batch) derived() {
 	b.loop(b.c)
 }
 
-// written are the tensors that the call writes to: of normalizations running statistics, unless they are read alone.
+// written returns the tensors that the call writes to: of normalizations running statistics, unless they are read alone.
 func (b *batch) written() []*tensor.Tensor {
 	if !aten.Given(b.Call, "training", true) || !aten.Given(b.Call, "use_input_stats", true) {
 		return nil
@@ -152,7 +152,7 @@ func (b *batch) maps(t *tensor.Tensor) bool {
 // mapped reports whether the transform maps over one of the tensors of the call.
 func (b *batch) mapped() bool { return slices.ContainsFunc(b.Tensors(), b.maps) }
 
-// all are the examples of a tensor; one that is the same for all is itself.
+// all returns the examples of a tensor; one that is the same for all is itself.
 func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
 	if b.maps(t) {
 		return t.Wrapped().Value
@@ -163,7 +163,7 @@ func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
 // every returns the batch elements of a tensor; an unbatched one is expanded.
 func (b *batch) every(t *tensor.Tensor) *tensor.Tensor { return b.Keep(aten.Take(b.c, t, b.level)) }
 
-// missing is the error of an operator that has no answer for examples.
+// missing returns the error of an operator that has no answer for examples.
 func (b *batch) missing() error {
 	return status.NotImplementedf("%s is not implemented for batched tensors; call it outside of vmap", b.Name)
 }

@@ -112,7 +112,7 @@ func (b *batch) pointwise() bool {
 	return true
 }
 
-// ranked is a tensor of all examples, of which each may be one without dimensions.
+// ranked returns a tensor of all examples, of which each may be one without dimensions.
 func (b *batch) ranked(v *tensor.Tensor, zeroDim bool) *tensor.Tensor {
 	if !zeroDim {
 		return v
@@ -172,7 +172,7 @@ func refused(b *batch) bool {
 	return false
 }
 
-// padded is the tensor of all examples with n dimensions of size 1 before those of an example.
+// padded returns the tensor of all examples with n dimensions of size 1 before those of an example.
 func (b *batch) padded(v *tensor.Tensor, n int) *tensor.Tensor {
 	for range n {
 		v = b.Keep(b.c.Unsqueeze(nil, v, 1))

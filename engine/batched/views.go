@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// sizesOf is the argument with the sizes of the result.
+// sizesOf returns the argument with the sizes of the result.
 func (b *batch) sizesOf() *[]int64 { return b.Args[max(b.Place("size"), b.Place("shape"))].(*[]int64) }
 
 // sized is the rule of operators that are given the sizes of the result.

@@ -19,7 +19,7 @@ const letters = "sdcz"
 // routines are the addresses of routines by name.
 var routines sync.Map
 
-// Routine is the address of a routine of LAPACK or BLAS for dtype d, which OpenBLAS must serve: getrf is dgetrf for float64.
+// Routine returns the address of a routine of LAPACK or BLAS for dtype d, which OpenBLAS must serve: getrf is dgetrf for float64.
 func Routine(d dtype.DType, name string) uintptr {
 	name = letters[types[d]:types[d]+1] + name
 	if found, ok := routines.Load(name); ok {
@@ -36,16 +36,16 @@ type Argument struct {
 	value bool
 }
 
-// At is the address of an array.
+// At returns the address of an array.
 func At(address unsafe.Pointer) Argument { return Argument{bits: uint64(uintptr(address))} }
 
-// Int is an integer.
+// Int returns an integer.
 func Int(v int64) Argument { return Argument{uint64(v), true} }
 
-// Letter is a text of one character.
+// Letter returns a text of one character.
 func Letter(c byte) Argument { return Argument{uint64(c), true} }
 
-// Real is a real number as routines for dtype d have it.
+// Real returns a real number as routines for dtype d have it.
 func Real(d dtype.DType, v float64) Argument {
 	if d.ToReal() == dtype.Float32 {
 		return Argument{uint64(math.Float32bits(float32(v))), true}

@@ -78,7 +78,7 @@ func Rrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training 
 	return s.result(out, s.Mul(self, factors))
 }
 
-// asElement is a number as an element of t has it.
+// asElement returns a number as an element of t has it.
 func (s *scope) asElement(v float64, t *tensor.Tensor) float64 {
 	element := s.Keep(s.C.Full(nil, nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device()))
 	rounded, _ := s.Value(element)

@@ -115,7 +115,7 @@ func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 	}
 }
 
-// thirds are those of a weight or a bias for queries, keys and values together.
+// thirds returns those of a weight or a bias for queries, keys and values together.
 func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
 	if t == nil || h.Err != nil {
 		return make([]*tensor.Tensor, 3)

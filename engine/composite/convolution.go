@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Conv1d is a convolution in one dimension.
+// Conv1d returns a convolution in one dimension.
 func Conv1d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv1d", n: 1, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
@@ -23,7 +23,7 @@ func Conv1dPadding(c aten.Ctx, self, weight, bias *tensor.Tensor, stride []int64
 	return convolve(c, convolution{op: "conv1d", n: 1, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
-// Conv2d is a convolution in two dimensions.
+// Conv2d returns a convolution in two dimensions.
 func Conv2d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv2d", n: 2, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
@@ -33,7 +33,7 @@ func Conv2dPadding(c aten.Ctx, self, weight, bias *tensor.Tensor, stride []int64
 	return convolve(c, convolution{op: "conv2d", n: 2, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
-// Conv3d is a convolution in three dimensions.
+// Conv3d returns a convolution in three dimensions.
 func Conv3d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv3d", n: 3, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
@@ -43,22 +43,22 @@ func Conv3dPadding(c aten.Ctx, self, weight, bias *tensor.Tensor, stride []int64
 	return convolve(c, convolution{op: "conv3d", n: 3, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
-// ConvTranspose1d is a transposed convolution in one dimension.
+// ConvTranspose1d returns a transposed convolution in one dimension.
 func ConvTranspose1d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv_transpose1d", n: 1, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
-// ConvTranspose2d is a transposed convolution in two dimensions.
+// ConvTranspose2d returns a transposed convolution in two dimensions.
 func ConvTranspose2d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv_transpose2d", n: 2, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
-// ConvTranspose3d is a transposed convolution in three dimensions.
+// ConvTranspose3d returns a transposed convolution in three dimensions.
 func ConvTranspose3d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv_transpose3d", n: 3, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
-// ConvTbc is a convolution in one dimension of signals whose channels are adjacent.
+// ConvTbc returns a convolution in one dimension of signals whose channels are adjacent.
 func ConvTbc(c aten.Ctx, self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
 	const op = "conv_tbc"
 	if self.Dim() != 3 || weight.Dim() != 3 || bias.Dim() != 1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// AliasCopy is a copy of self.
+// AliasCopy returns a copy of self.
 func AliasCopy(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return copyOf(c, "alias_copy", out, self.Alias(), nil)
 }

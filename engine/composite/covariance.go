@@ -115,7 +115,7 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 	return s.Mul(fweights, s.wideEnough(aweights)), s.Err
 }
 
-// Corrcoef is the matrix of correlation coefficients of variables in rows and observations in columns.
+// Corrcoef returns the matrix of correlation coefficients of variables in rows and observations in columns.
 func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "corrcoef")
 	defer s.Close()
@@ -141,7 +141,7 @@ func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(nil, s.rounded(s.bounded(s.Div(s.Div(matrix, s.Unsqueeze(spread, 1)), s.Unsqueeze(spread, 0))), self.DType()))
 }
 
-// bounded is t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.
+// bounded returns t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.
 func (s *scope) bounded(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

@@ -97,7 +97,7 @@ func TrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, err
 	return trapezoid(c, "trapezoid", y, x, dtype.IntScalar(1), dim, false)
 }
 
-// CumulativeTrapezoid is the running integral of y along dim.
+// CumulativeTrapezoid returns the running integral of y along dim.
 func CumulativeTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "cumulative_trapezoid", y, nil, dx, dim, true)
 }
@@ -164,7 +164,7 @@ func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim 
 	return s.result(nil, s.Div(s.Sum(pairs, int64(at)), s.Float(2)))
 }
 
-// spacing is the distances between the points x, in the dimensions of y.
+// spacing returns the distances between the points x, in the dimensions of y.
 func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 	if x.Dim() == 0 {
 		return nil, status.Indexf("%s: x must have at least one dimension", s.Op)
@@ -197,7 +197,7 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 	return steps, s.Err
 }
 
-// Cross is the cross product of vectors of three elements along dim, the first dimension of size 3 by default.
+// Cross returns the cross product of vectors of three elements along dim, the first dimension of size 3 by default.
 func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "cross")
 	defer s.Close()
@@ -257,7 +257,7 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 	return s.result(out, made)
 }
 
-// Trace is the sum of a matrix's diagonal.
+// Trace returns the sum of a matrix's diagonal.
 func Trace(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 2 {
 		return nil, status.Runtimef("trace: expected a matrix, but got tensor with dim %d", self.Dim())
@@ -270,7 +270,7 @@ func Trace(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(nil, s.Sum(s.Keep(c.Diagonal(self, 0, 0, 1))))
 }
 
-// Dist is the p-norm of self - other.
+// Dist returns the p-norm of self - other.
 func Dist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "dist")
 	defer s.Close()

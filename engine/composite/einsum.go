@@ -137,7 +137,7 @@ func (e *equation) layout(operands []*tensor.Tensor) (*layout, error) {
 	return l, nil
 }
 
-// label is the label at a position outside of the ellipsis.
+// label returns the label at a position outside of the ellipsis.
 func (l *layout) label(position int) rune {
 	for label, at := range l.at {
 		if at == position && label != ellipsis {
@@ -161,7 +161,7 @@ func (f factor) size(position int) int64 {
 	return 1
 }
 
-// positions are those of every dimension of a tensor of n dimensions.
+// positions returns those of every dimension of a tensor of n dimensions.
 func (l *layout) positions(labels []rune, n int) (at []int) {
 	covered := n - len(labels) + 1
 	for _, label := range labels {

@@ -88,7 +88,7 @@ func (p *plan) greedy() [][2]int {
 	return p.order
 }
 
-// runes is a list that can be the key of a map.
+// runes returns a list that can be the key of a map.
 func runes(list []int) []rune {
 	made := make([]rune, len(list))
 	for i, v := range list {
@@ -112,7 +112,7 @@ func (p *plan) join(a, b int) int {
 	return len(p.factors) - 1
 }
 
-// product are the positions of a product: those that others or the result have too.
+// product returns the positions of a product: those that others or the result have too.
 func (p *plan) product(a, b []int) []int {
 	made := []int{}
 	for _, list := range [][]int{a, b} {
@@ -130,7 +130,7 @@ func (p *plan) product(a, b []int) []int {
 	return made
 }
 
-// size is the number of elements.
+// size returns the number of elements.
 func (p *plan) size(f []int) float64 {
 	n := 1.0
 	for _, at := range f {
@@ -139,7 +139,7 @@ func (p *plan) size(f []int) float64 {
 	return n
 }
 
-// work is the number of multiplications of a product.
+// work returns the number of multiplications of a product.
 func (p *plan) work(a, b []int) float64 {
 	n := p.size(a)
 	for _, at := range b {

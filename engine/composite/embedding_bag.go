@@ -80,7 +80,7 @@ func (b *bags) inside() {
 	}
 }
 
-// widths are how many indices each bag has.
+// widths returns how many indices each bag has.
 func (b *bags) widths() *tensor.Tensor {
 	return b.Sub(b.Narrow(b.crow, 0, 1, b.number), b.Narrow(b.crow, 0, 0, b.number))
 }
@@ -165,7 +165,7 @@ func (s *scope) picked(t, at *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, t, 0, at) })
 }
 
-// owners are the bags of n indices.
+// owners returns the bags of n indices.
 func (b *bags) owners(n int64) *tensor.Tensor {
 	if b.Err != nil {
 		return nil
@@ -182,14 +182,14 @@ func (b *bags) owners(n int64) *tensor.Tensor {
 	})
 }
 
-// sums are those of the rows of bags.
+// sums returns those of the rows of bags.
 func (b *bags) sums(byFrequency, sparse bool) *tensor.Tensor {
 	return b.Step(func() (*tensor.Tensor, error) {
 		return b.C.NnBag(b.weight, b.crow, b.indices, b.values, byFrequency, sparse)
 	})
 }
 
-// largest are the rows that have the largest elements of bags, and these elements: 0 of an empty bag.
+// largest returns the rows that have the largest elements of bags, and these elements: 0 of an empty bag.
 func (b *bags) largest() (rows, elements *tensor.Tensor) {
 	if b.Err != nil {
 		return nil, nil
@@ -339,7 +339,7 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 	return s.result(nil, s.Keep(output, nil))
 }
 
-// NnBag is a product of a sparse matrix.
+// NnBag returns a product of a sparse matrix.
 func NnBag(c aten.Ctx, weight, crow, col, values *tensor.Tensor, _, _ bool) (*tensor.Tensor, error) {
 	t, err := c.CsrSpmm(crow, col, values, weight)
 	return only("embedding_bag", t, err)

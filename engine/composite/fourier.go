@@ -90,7 +90,7 @@ func (f *fourier) arrange() error {
 	return nil
 }
 
-// size is how many numbers dimension i of dims has.
+// size returns how many numbers dimension i of dims has.
 func (f *fourier) size(i int) int64 {
 	if f.sizes[i] != -1 {
 		return f.sizes[i]
@@ -131,7 +131,7 @@ func (f *fourier) points() float64 {
 	return n
 }
 
-// dtype is that of self, the default dtype for integers and bool.
+// dtype returns that of self, the default dtype for integers and bool.
 func (f *fourier) dtype() dtype.DType {
 	if d := f.self.DType(); d.Category() >= dtype.Floating {
 		return d
@@ -139,10 +139,10 @@ func (f *fourier) dtype() dtype.DType {
 	return dtype.Default()
 }
 
-// floating is self in the dtype in which is computed.
+// floating returns self in the dtype in which is computed.
 func (f *fourier) floating() *tensor.Tensor { return f.Cast(f.self, f.dtype()) }
 
-// resized is t with the sizes of dims cut off or filled up with zeros.
+// resized returns t with the sizes of dims cut off or filled up with zeros.
 func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	for i, d := range f.dims {
 		if f.Err == nil && t.Sizes()[d] > sizes[i] {
@@ -162,7 +162,7 @@ func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return f.Step(func() (*tensor.Tensor, error) { return f.C.ConstantPadNd(t, pad, dtype.IntScalar(0)) })
 }
 
-// all are the sizes of dims.
+// all returns the sizes of dims.
 func (f *fourier) all() []int64 {
 	sizes := make([]int64, len(f.dims))
 	for i := range sizes {

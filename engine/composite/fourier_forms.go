@@ -28,7 +28,7 @@ func FftIfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm st
 	return f.complexOrReal()
 }
 
-// FftRfft is the first half of the transform of real numbers along dim.
+// FftRfft returns the first half of the transform of real numbers along dim.
 func FftRfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.rfft", out, self, n, dim, norm, true)
 	if err != nil {
@@ -55,7 +55,7 @@ func FftHfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm st
 	return f.toReal()
 }
 
-// FftIhfft is the first half of the transform back of real numbers along dim.
+// FftIhfft returns the first half of the transform back of real numbers along dim.
 func FftIhfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.ihfft", out, self, n, dim, norm, false)
 	if err != nil {
@@ -100,7 +100,7 @@ func FftIfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm stri
 	return f.complex()
 }
 
-// FftRfft2 is the first half of the transform of real numbers along two dimensions.
+// FftRfft2 returns the first half of the transform of real numbers along two dimensions.
 func FftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.rfft2", out, self, size, dim, norm, true)
 	if err != nil {
@@ -109,7 +109,7 @@ func FftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm stri
 	return f.ofReal(true)
 }
 
-// FftRfftn is the first half of the transform of real numbers along dimensions, all in their absence.
+// FftRfftn returns the first half of the transform of real numbers along dimensions, all in their absence.
 func FftRfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.rfftn", out, self, size, dim, norm, true)
 	if err != nil {
@@ -154,7 +154,7 @@ func FftHfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm stri
 	return f.toReal()
 }
 
-// FftIhfft2 is the first half of the transform back of real numbers along two dimensions.
+// FftIhfft2 returns the first half of the transform back of real numbers along two dimensions.
 func FftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.ihfft2", out, self, size, dim, norm, false)
 	if err != nil {
@@ -163,7 +163,7 @@ func FftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm str
 	return f.ofReal(true)
 }
 
-// FftIhfftn is the first half of the transform back of real numbers along dimensions, all in their absence.
+// FftIhfftn returns the first half of the transform back of real numbers along dimensions, all in their absence.
 func FftIhfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.ihfftn", out, self, size, dim, norm, false)
 	if err != nil {
@@ -177,7 +177,7 @@ func FftFftshift(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, 
 	return shifted(c, "fft.fftshift", self, dim, func(size int64) int64 { return size / 2 })
 }
 
-// FftIfftshift is the inverse of FftFftshift.
+// FftIfftshift returns the inverse of FftFftshift.
 func FftIfftshift(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	return shifted(c, "fft.ifftshift", self, dim, func(size int64) int64 { return (size + 1) / 2 })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NnFractionalMaxPool2d is the largest element of each of windows of images that begin at random.
+// NnFractionalMaxPool2d returns the largest element of each of windows of images that begin at random.
 func NnFractionalMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool2d", 2, self, kernel, sizes, ratios, samples, g)
 	return alone(values, indices, err)

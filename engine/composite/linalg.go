@@ -71,7 +71,7 @@ func (s *scope) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Diagonal(t, 0, -2, -1) })
 }
 
-// identity is the n x n matrix with ones on the diagonal.
+// identity returns the n x n matrix with ones on the diagonal.
 func (s *scope) identity(d dtype.DType, dev device.Device, n int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Eye(nil, n, d, tensor.NoLayout, dev) })
 }

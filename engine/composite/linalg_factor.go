@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// LinalgCholesky is the Cholesky factor of matrices that have one.
+// LinalgCholesky returns the Cholesky factor of matrices that have one.
 func LinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	return choleskyOf(c, "linalg.cholesky", out, self, upper)
 }
@@ -102,7 +102,7 @@ func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackDat
 	return r[0], r[1], r[2], err
 }
 
-// permutation is the order of n rows that exchanges lead to.
+// permutation returns the order of n rows that exchanges lead to.
 func (s *scope) permutation(pivots *tensor.Tensor, n int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.PivotsPermutation(pivots, n) })
 }
@@ -154,7 +154,7 @@ func Svd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool
 	return r[0], r[1], r[2], err
 }
 
-// resolved is a tensor that is no view.
+// resolved returns a tensor that is no view.
 func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(t, shape.Preserve) })
 }
@@ -190,7 +190,7 @@ func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, er
 	return s.result(out, s.Cast(s.scaledBack(vectors, roots), self.DType()))
 }
 
-// Lyapunov is the X of H X + X H = G for a Hermitian H without negative eigenvalues.
+// Lyapunov returns the X of H X + X H = G for a Hermitian H without negative eigenvalues.
 func Lyapunov(c aten.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "lyapunov"
 	if err := ops.CheckSquare(op, "H", h); err != nil {

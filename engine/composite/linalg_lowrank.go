@@ -213,7 +213,7 @@ func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (v
 	return values, x
 }
 
-// growth is how much longer a matrix makes vectors.
+// growth returns how much longer a matrix makes vectors.
 func (w *lobpcg) growth(m, x *tensor.Tensor) *tensor.Tensor {
 	norm := func(t *tensor.Tensor) *tensor.Tensor { return w.vectorNorm(t, 2, []int64{-2, -1}, false, dtype.None) }
 	return w.Unsqueeze(w.Div(norm(w.times(m, x)), norm(x)), -1)

@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// vectorNorm is the norm of order p over dims, or of all elements where these are nil.
+// vectorNorm returns the norm of order p over dims, or of all elements where these are nil.
 func (s *scope) vectorNorm(t *tensor.Tensor, p float64, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return s.C.LinalgVectorNorm(nil, t, dtype.FloatScalar(p), dims, keepdim, d)
@@ -31,7 +31,7 @@ func (o order) check(op string) error {
 	return ops.CheckWord(op, "the order", o.name, "", "fro", "nuc")
 }
 
-// matrixNorm is the norm of the matrices in two dimensions.
+// matrixNorm returns the norm of the matrices in two dimensions.
 func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	if s.Do(func() error { return cmp.Or(ops.CheckNormed(s.Op, self, d), by.check(s.Op)) }); s.Err != nil {
 		return nil
@@ -80,7 +80,7 @@ func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim 
 	return nil
 }
 
-// extreme is the largest or the smallest element along dim; of none the largest is 0, as norms are not negative.
+// extreme returns the largest or the smallest element along dim; of none the largest is 0, as norms are not negative.
 func (s *scope) extreme(t *tensor.Tensor, largest, keepdim bool, dim int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -94,7 +94,7 @@ func (s *scope) extreme(t *tensor.Tensor, largest, keepdim bool, dim int64) *ten
 	return s.least(t, keepdim, dim)
 }
 
-// spectralNorm is a norm of the singular values of the matrices in two dimensions.
+// spectralNorm returns a norm of the singular values of the matrices in two dimensions.
 func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim bool) *tensor.Tensor {
 	var dims []int64
 	for d := range int64(self.Dim()) {
@@ -121,7 +121,7 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 	return s.Cast(norm, self.DType().ToReal())
 }
 
-// LinalgMatrixNorm is the norm of order ord of the matrices in two dimensions.
+// LinalgMatrixNorm returns the norm of order ord of the matrices in two dimensions.
 func LinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_norm")
 	defer s.Close()
@@ -184,7 +184,7 @@ func LinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []in
 	return s.result(out, s.matrixNorm(self, order{name: ord}, matrixDims(dim), keepdim, d))
 }
 
-// NormName is the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
+// NormName returns the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
 func NormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if p == "fro" {
 		return c.Norm(out, self, dtype.IntScalar(2), dim, keepdim, d)
@@ -200,7 +200,7 @@ func NormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepd
 	return s.result(out, made)
 }
 
-// FrobeniusNorm is the root of the sum of squares over up to two dimensions, or of all elements.
+// FrobeniusNorm returns the root of the sum of squares over up to two dimensions, or of all elements.
 func FrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	const op = "frobenius_norm"
 	if len(dim) > 2 {
@@ -214,14 +214,14 @@ func FrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	return s.result(out, s.vectorNorm(self, 2, dim, keepdim, dtype.None))
 }
 
-// NuclearNorm is the sum of the singular values of the matrices in two dimensions.
+// NuclearNorm returns the sum of the singular values of the matrices in two dimensions.
 func NuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	s := within(c, "nuclear_norm")
 	defer s.Close()
 	return s.result(out, s.matrixNorm(self, order{name: "nuc"}, dim, keepdim, dtype.None))
 }
 
-// LinalgCond is the condition number of matrices.
+// LinalgCond returns the condition number of matrices.
 func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
 	by := order{p: 2}
@@ -256,7 +256,7 @@ func LinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (*tensor.Ten
 	return conditioned(c, out, self, order{name: p})
 }
 
-// conditioned is the product of the norms of matrices and their inverses.
+// conditioned returns the product of the norms of matrices and their inverses.
 func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
 	if err := cmp.Or(ops.CheckMatrices(op, "A", self), by.check(op)); err != nil {
@@ -306,7 +306,7 @@ func (s *scope) tolerances(self *tensor.Tensor, atol, rtol *float64) tolerance {
 	return tolerance{s.Unsqueeze(s.exact(a, self), -1), s.Unsqueeze(s.exact(r, self), -1)}
 }
 
-// exact is a tensor of one number with all its digits: values of any dtype are compared with it as float64.
+// exact returns a tensor of one number with all its digits: values of any dtype are compared with it as float64.
 func (s *scope) exact(v float64, like *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return s.C.Full(nil, []int64{}, dtype.FloatScalar(v), dtype.Float64, tensor.NoLayout, like.Device())
@@ -357,7 +357,7 @@ func (s *scope) significant(values *tensor.Tensor, t tolerance) *tensor.Tensor {
 	return s.greater(values, limit)
 }
 
-// sizesOfSpectrum are the singular values, or the absolute values of the eigenvalues of Hermitian matrices.
+// sizesOfSpectrum returns the singular values, or the absolute values of the eigenvalues of Hermitian matrices.
 func (s *scope) sizesOfSpectrum(self *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	if hermitian {
 		return s.Unary(s.C.Abs, s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgEigvalsh(nil, self, "L") }))
@@ -375,7 +375,7 @@ func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 	return s.finishedCast(out, s.Sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), -1))
 }
 
-// LinalgMatrixRank is the number of singular values that are not negligible.
+// LinalgMatrixRank returns the number of singular values that are not negligible.
 func LinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
 }
@@ -430,7 +430,7 @@ func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 	return s.finishedCast(out, s.Cast(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
 }
 
-// LinalgPinv is the pseudoinverse of matrices.
+// LinalgPinv returns the pseudoinverse of matrices.
 func LinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
 }
@@ -492,7 +492,7 @@ func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
 	return d.Compute() == d && d != dtype.Bool && all > length && (length < 64 || !adjacent)
 }
 
-// LinalgVecdot is the sum of the products of x conjugated and y along dim.
+// LinalgVecdot returns the sum of the products of x conjugated and y along dim.
 func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	const op = "linalg.vecdot"
 	if d := x.DType(); !d.IsFloatingPoint() && !d.IsComplex() {

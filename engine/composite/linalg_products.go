@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// LinalgCross is the cross product along dim.
+// LinalgCross returns the cross product along dim.
 func LinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	made, err := c.Cross(out, self, other, ops.Int(dim))
 	return only("linalg.cross", made, err)
@@ -25,7 +25,7 @@ func LinalgDiagonal(c aten.Ctx, a *tensor.Tensor, offset, dim1, dim2 int64) (*te
 	return only("linalg.diagonal", made, err)
 }
 
-// LinalgMultiDot is the product of matrices in the order that takes the fewest multiplications.
+// LinalgMultiDot returns the product of matrices in the order that takes the fewest multiplications.
 func LinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.multi_dot"
 	if len(tensors) < 2 {
@@ -119,7 +119,7 @@ func cheapest(matrices []*tensor.Tensor) [][]int {
 	return split
 }
 
-// LinalgMatrixPower is the n-th power of matrices, by repeated squaring.
+// LinalgMatrixPower returns the n-th power of matrices, by repeated squaring.
 func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	const op = "linalg.matrix_power"
 	if self.Dim() < 2 || self.Sizes()[self.Dim()-1] != self.Sizes()[self.Dim()-2] {
@@ -179,7 +179,7 @@ var (
 // matricesAtOnce is the number of matrix elements per batch. It limits the size of the temporaries.
 const matricesAtOnce = 1 << 17
 
-// LinalgMatrixExp is the exponential of matrices.
+// LinalgMatrixExp returns the exponential of matrices.
 func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.matrix_exp"
 	if err := ops.CheckSquare(op, "A", self); err != nil {
@@ -278,7 +278,7 @@ func exponential(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(nil, s.Cast(x, self.DType()))
 }
 
-// exponentialIn is the dtype that exponentials are computed in: squaring magnifies the errors of float32.
+// exponentialIn returns the dtype that exponentials are computed in: squaring magnifies the errors of float32.
 func exponentialIn(d dtype.DType) dtype.DType {
 	if d.IsComplex() {
 		return dtype.Complex128

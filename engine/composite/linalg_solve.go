@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// LinalgSolve is the X of A X = B, or of X A = B, for matrices A that are not singular.
+// LinalgSolve returns the X of A X = B, or of X A = B, for matrices A that are not singular.
 func LinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
 	s := within(c, "linalg.solve")
 	defer s.Close()
@@ -22,7 +22,7 @@ func LinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.Tenso
 	return r[0], err
 }
 
-// LinalgInv is the inverse of matrices that are not singular.
+// LinalgInv returns the inverse of matrices that are not singular.
 func LinalgInv(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.inv")
 	defer s.Close()
@@ -32,12 +32,12 @@ func LinalgInv(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	return r[0], err
 }
 
-// solveTriangular is the X of A X = B.
+// solveTriangular returns the X of A X = B.
 func (s *scope) solveTriangular(a, b *tensor.Tensor, upper, unit bool) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSolveTriangular(nil, a, b, upper, true, unit) })
 }
 
-// TriangularSolve is the X of A X = self, or of A^T X = self, with a copy of A.
+// TriangularSolve returns the X of A X = self, or of A^T X = self, with a copy of A.
 func TriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "triangular_solve"
 	if err := cmp.Or(ops.CheckSquare(op, "A", a), ops.CheckMatrices(op, "b", self)); err != nil {
@@ -60,12 +60,12 @@ func TriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, uppe
 	return r[0], r[1], err
 }
 
-// copied is a copy in row-major order.
+// copied returns a copy in row-major order.
 func (s *scope) copied(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(t, shape.Contiguous) })
 }
 
-// CholeskySolve is the X of A X = self for the A whose Cholesky factor is given.
+// CholeskySolve returns the X of A X = self for the A whose Cholesky factor is given.
 func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	const op = "cholesky_solve"
 	if err := cmp.Or(ops.CheckSquare(op, "L", l), ops.CheckMatrices(op, "B", self)); err != nil {
@@ -82,7 +82,7 @@ func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor
 	return s.finishedCast(out, s.Cast(s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false), d))
 }
 
-// CholeskyInverse is the inverse of the A whose Cholesky factor is given.
+// CholeskyInverse returns the inverse of the A whose Cholesky factor is given.
 func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	const op = "cholesky_inverse"
 	if err := ops.CheckSquare(op, "L", self); err != nil {
@@ -108,7 +108,7 @@ func (s *scope) firstZero(t *tensor.Tensor) *tensor.Tensor {
 	return s.Cast(s.Mul(s.Add(first, found), found), dtype.Int32)
 }
 
-// LinalgLuSolve is the X of A X = B, or of X A = B, for the A that was factored, or its adjoint.
+// LinalgLuSolve returns the X of A X = B, or of X A = B, for the A that was factored, or its adjoint.
 func LinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	return solveFactored(c, "linalg.lu_solve", out, lu, pivots, b, left, adjoint)
 }
@@ -168,7 +168,7 @@ func (s *scope) inOrder(t, order *tensor.Tensor) *tensor.Tensor {
 	return s.turned(s.Step(func() (*tensor.Tensor, error) { return s.C.Gather(nil, turned, -1, index, false) }))
 }
 
-// LinalgDet is the determinant of matrices: the product of the diagonal of U, with the sign of the exchanges of rows.
+// LinalgDet returns the determinant of matrices: the product of the diagonal of U, with the sign of the exchanges of rows.
 func LinalgDet(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.det")
 	defer s.Close()
@@ -177,7 +177,7 @@ func LinalgDet(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(out, s.Cast(s.Mul(product, parity), a.DType()))
 }
 
-// LinalgSlogdet is the determinant of matrices as a number of size 1, or 0, and the logarithm of its size.
+// LinalgSlogdet returns the determinant of matrices as a number of size 1, or 0, and the logarithm of its size.
 func LinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "linalg.slogdet")
 	defer s.Close()
@@ -192,7 +192,7 @@ func LinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tenso
 	return r[0], r[1], err
 }
 
-// pivotsOf are the diagonal of U, and 1 or -1 for an even or odd number of exchanges of rows, in the dtype of computing.
+// pivotsOf returns the diagonal of U, and 1 or -1 for an even or odd number of exchanges of rows, in the dtype of computing.
 func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
 	if s.Do(func() error { return ops.CheckSquare(s.Op, "A", a) }); s.Err != nil {
 		return nil, nil
@@ -220,7 +220,7 @@ func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(nil, s.Where(negative, s.Float(math.NaN()), log))
 }
 
-// LinalgTensorinv is the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.
+// LinalgTensorinv returns the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.
 func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	const op = "linalg.tensorinv"
 	if ind <= 0 {
@@ -238,7 +238,7 @@ func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.T
 	return s.finishedCast(out, s.Reshape(inverse, shape.Append(rest, first...)...))
 }
 
-// LinalgTensorsolve is the X of tensordot(self, X) = other, over the last dimensions of self; dims of self are moved to the end first.
+// LinalgTensorsolve returns the X of tensordot(self, X) = other, over the last dimensions of self; dims of self are moved to the end first.
 func LinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	const op = "linalg.tensorsolve"
 	s := within(c, op)

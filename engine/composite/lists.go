@@ -95,7 +95,7 @@ func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
 	return read
 }
 
-// tensors are those of item i.
+// tensors returns those of item i.
 func (l *list) tensors(i int) []*tensor.Tensor {
 	t := make([]*tensor.Tensor, len(l.lists))
 	for k, of := range l.lists {

@@ -50,7 +50,7 @@ func (s *losing) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(nil, t)
 }
 
-// total is the sum of all elements.
+// total returns the sum of all elements.
 func (s *losing) total(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, nil, false, dtype.None) })
 }
@@ -111,7 +111,7 @@ func (s *losing) regressed(self, target, weight *tensor.Tensor, losses func() (*
 	return s.weighted(s.pairs(self, target, losses), weight)
 }
 
-// NnL1Loss is the absolute difference.
+// NnL1Loss returns the absolute difference.
 func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_l1_loss", average, reduce, reduction)
 	defer s.Close()
@@ -119,7 +119,7 @@ func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool,
 	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 }
 
-// NnMseLoss is the square of the difference.
+// NnMseLoss returns the square of the difference.
 func NnMseLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_mse_loss", average, reduce, reduction)
 	defer s.Close()
@@ -127,7 +127,7 @@ func NnMseLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool
 	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
 }
 
-// NnHuberLoss is the square of small differences, and the size of large ones.
+// NnHuberLoss returns the square of small differences, and the size of large ones.
 func NnHuberLoss(c aten.Ctx, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_huber_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
@@ -158,7 +158,7 @@ func NnSmoothL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops
 	return s.regressed(self, target, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
 }
 
-// NnKlDiv is the divergence of a distribution from another one, whose logarithms are given.
+// NnKlDiv returns the divergence of a distribution from another one, whose logarithms are given.
 func NnKlDiv(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_kl_div", average, reduce, reduction, "batchmean")
 	defer s.Close()
@@ -181,7 +181,7 @@ func NnKlDiv(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, 
 	return s.result(nil, s.Div(s.total(each), s.Int(examples)))
 }
 
-// NnBinaryCrossEntropy is that of probabilities.
+// NnBinaryCrossEntropy returns that of probabilities.
 func NnBinaryCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy", average, reduce, reduction)
 	defer s.Close()
@@ -207,7 +207,7 @@ func (s *losing) probabilities(name string, t *tensor.Tensor) {
 	}
 }
 
-// NnBinaryCrossEntropyEach is that of each element; no logarithm counts as less than -100.
+// NnBinaryCrossEntropyEach returns that of each element; no logarithm counts as less than -100.
 func NnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy", ops.NoBool, ops.NoBool, "none")
 	defer s.Close()
@@ -217,7 +217,7 @@ func NnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (*tensor.
 	return s.reduced(s.Sub(off, s.Mul(target, bounded(s.log(self)))))
 }
 
-// NnBinaryCrossEntropyWithLogits is that of the logistic function of self.
+// NnBinaryCrossEntropyWithLogits returns that of the logistic function of self.
 func NnBinaryCrossEntropyWithLogits(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy_with_logits", average, reduce, reduction)
 	defer s.Close()
@@ -230,7 +230,7 @@ func NnBinaryCrossEntropyWithLogits(c aten.Ctx, self, target, weight *tensor.Ten
 	return s.reduced(s.times(s.Sub(s.Mul(s.Sub(s.Int(1), target), self), on), weight))
 }
 
-// NnPoissonNllLoss is that of counts, whose rate is self, or its exponential.
+// NnPoissonNllLoss returns that of counts, whose rate is self, or its exponential.
 func NnPoissonNllLoss(c aten.Ctx, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_poisson_nll_loss", average, reduce, reduction)
 	defer s.Close()
@@ -247,7 +247,7 @@ func NnPoissonNllLoss(c aten.Ctx, self, target *tensor.Tensor, logInput, full bo
 	return s.reduced(each)
 }
 
-// NnGaussianNllLoss is that of normal distributions, whose variances are at least eps.
+// NnGaussianNllLoss returns that of normal distributions, whose variances are at least eps.
 func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
 	const op = "nn_gaussian_nll_loss"
 	s := lose(c, op, ops.NoBool, ops.NoBool, reduction)
@@ -296,7 +296,7 @@ func NnHingeEmbeddingLoss(c aten.Ctx, self, target *tensor.Tensor, margin float6
 	return s.reduced(s.Add(apart, s.Where(s.isLabel(target, -1), s.Int(0), self)))
 }
 
-// NnMarginRankingLoss is by how much the first is not above the second by margin, or below it where the label is -1.
+// NnMarginRankingLoss returns by how much the first is not above the second by margin, or below it where the label is -1.
 func NnMarginRankingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_margin_ranking_loss", average, reduce, reduction)
 	defer s.Close()
@@ -306,7 +306,7 @@ func NnMarginRankingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margi
 	return s.reduced(s.positive(s.Add(s.Mul(s.negative(target), s.Sub(first, second)), s.Float(margin))))
 }
 
-// NnSoftMarginLoss is log(1 + e^-xy) of labels y.
+// NnSoftMarginLoss returns log(1 + e^-xy) of labels y.
 func NnSoftMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
@@ -318,7 +318,7 @@ func NnSoftMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce o
 	return s.reduced(s.negative(s.logSigmoid(products)))
 }
 
-// NnMultilabelSoftMarginLoss is the mean of binary cross entropies over classes.
+// NnMultilabelSoftMarginLoss returns the mean of binary cross entropies over classes.
 func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_multilabel_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
@@ -344,7 +344,7 @@ func NnCosineEmbeddingLoss(c aten.Ctx, first, second, target *tensor.Tensor, mar
 	return s.reduced(s.Add(near, s.Where(s.isLabel(target, -1), s.positive(s.Sub(cosine, s.Float(margin))), s.Int(0))))
 }
 
-// NnTripletMarginLoss is by how much the positive vector is not nearer to the anchor than the negative one by margin.
+// NnTripletMarginLoss returns by how much the positive vector is not nearer to the anchor than the negative one by margin.
 func NnTripletMarginLoss(c aten.Ctx, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_triplet_margin_loss", average, reduce, reduction)
 	defer s.Close()

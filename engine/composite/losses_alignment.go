@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// lengths are the elements of a tensor of integers: of a vector, or of the only example.
+// lengths returns the elements of a tensor of integers: of a vector, or of the only example.
 func (s *losing) lengths(t *tensor.Tensor, name string) []int64 {
 	if s.Err == nil && !t.DType().IsIntegral() {
 		s.Failf("%s must be of integers, but is of %v", name, t.DType())
@@ -22,7 +22,7 @@ func (s *losing) lengths(t *tensor.Tensor, name string) []int64 {
 	return s.counts(s.Reshape(s.Cast(t, dtype.Int64), t.Numel()), name)
 }
 
-// aligned is the loss of connectionist temporal classification.
+// aligned returns the loss of connectionist temporal classification.
 func (s *losing) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, finite bool) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -60,7 +60,7 @@ func (s *losing) aligned(logs, targets *tensor.Tensor, steps, labels []int64, bl
 	return s.result(nil, losses)
 }
 
-// reductionOf is the word for a number of PyTorch's.
+// reductionOf returns the word for a number of PyTorch's.
 func reductionOf(op string, number int64) (string, error) {
 	words := []string{"none", "mean", "sum"}
 	if number < 0 || number >= int64(len(words)) {
@@ -69,7 +69,7 @@ func reductionOf(op string, number int64) (string, error) {
 	return words[number], nil
 }
 
-// CtcLoss is the loss of connectionist temporal classification.
+// CtcLoss returns the loss of connectionist temporal classification.
 func CtcLoss(c aten.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	s := &losing{scope: within(c, "ctc_loss")}
 	defer s.Close()

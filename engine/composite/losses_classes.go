@@ -53,7 +53,7 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 	return l
 }
 
-// picked is the element of the class of each example.
+// picked returns the element of the class of each example.
 func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -61,7 +61,7 @@ func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, l.dim, l.index) })
 }
 
-// NnPick is one element of a dimension for each place of the others.
+// NnPick returns one element of a dimension for each place of the others.
 func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "nn_nll_loss")
 	defer s.Close()
@@ -81,7 +81,7 @@ func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*
 	return s.result(nil, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, dim) }, found))
 }
 
-// classError is the error of an index that names no class, which is an index error as in PyTorch; other errors stay.
+// classError returns the error of an index that names no class, which is an index error as in PyTorch; other errors stay.
 func (s *scope) classError(err error, classes int64, index *tensor.Tensor) error {
 	if err == nil || s.Err != nil {
 		return err
@@ -128,7 +128,7 @@ func (s *losing) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 	return each
 }
 
-// NnNllLoss is the negative of the element of the class of each example.
+// NnNllLoss returns the negative of the element of the class of each example.
 func NnNllLoss(c aten.Ctx, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_nll_loss", average, reduce, reduction)
 	defer s.Close()
@@ -188,7 +188,7 @@ func (s *losing) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Te
 	return s.Reshape(weight, append([]int64{n}, slices.Repeat([]int64{1}, self.Dim()-1-int(dim))...)...)
 }
 
-// ofDistributions is the cross entropy of distributions over classes; a mean is that of examples.
+// ofDistributions returns the cross entropy of distributions over classes; a mean is that of examples.
 func (s *losing) ofDistributions(self, target, weight *tensor.Tensor, ignore int64, smoothing float64) (*tensor.Tensor, error) {
 	if !target.DType().IsFloatingPoint() {
 		return nil, status.Runtimef("%s: probabilities must be of a floating-point dtype, but are of %v", s.Op, target.DType())
@@ -211,7 +211,7 @@ func (s *losing) ofDistributions(self, target, weight *tensor.Tensor, ignore int
 	return s.result(nil, s.negative(s.Sum(each, dim)))
 }
 
-// table is self with examples along its first dimension, and classes along its second one.
+// table returns self with examples along its first dimension, and classes along its second one.
 func (s *losing) table(self *tensor.Tensor) *tensor.Tensor {
 	if self.Dim() > 2 || self.Dim() > 0 && self.Sizes()[self.Dim()-1] == 0 {
 		s.Fail(status.Runtimef("%s: Expected non-empty vector or matrix with optional 0-dim batch size, but got: %v", s.Op, self.Sizes()))
@@ -230,7 +230,7 @@ func (s *losing) rows(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error
 	return s.reduced(each)
 }
 
-// NnMultiMarginLoss is by how much the class of an example is not above each other one by margin.
+// NnMultiMarginLoss returns by how much the class of an example is not above each other one by margin.
 func NnMultiMarginLoss(c aten.Ctx, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_multi_margin_loss", average, reduce, reduction)
 	defer s.Close()

@@ -71,7 +71,7 @@ func (s *losing) factor(target, weight *tensor.Tensor, d dtype.DType, left int64
 	return s.Where(valid, s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, weight, 0, index) }), s.Int(0))
 }
 
-// NnLinearLosses are the cross entropies of examples, of which some rows at a time are made.
+// NnLinearLosses returns the cross entropies of examples, of which some rows at a time are made.
 func NnLinearLosses(c aten.Ctx, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
 	s := within(c, "nn_linear_cross_entropy")
 	defer s.Close()

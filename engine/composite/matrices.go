@@ -28,7 +28,7 @@ func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.castTo(out, made)
 }
 
-// Vander is the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
+// Vander returns the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
 func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	const op = "vander"
 	if x.Dim() != 1 {
@@ -58,7 +58,7 @@ func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.T
 	return s.result(nil, powers)
 }
 
-// Outer is the matrix of all products of two vectors' elements.
+// Outer returns the matrix of all products of two vectors' elements.
 func Outer(c aten.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "outer"
 	for i, t := range []*tensor.Tensor{self, vec2} {

@@ -13,17 +13,17 @@ import (
 // others represents, in lists of names, the dimensions that the list does not mention.
 const others = "..."
 
-// Names are the names of the dimensions, "" for one without.
+// Names returns the names of the dimensions, "" for one without.
 func Names(_ aten.Ctx, self *tensor.Tensor) ([]string, error) {
 	return slices.Clone(named.Of(self)), nil
 }
 
-// DimByName is the dimension of a name.
+// DimByName returns the dimension of a name.
 func DimByName(_ aten.Ctx, self *tensor.Tensor, name string) (int64, error) {
 	return named.Dim("dim_by_name", self, name)
 }
 
-// Rename is a view with other names; nil are none.
+// Rename returns a view with other names; nil are none.
 func Rename(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	names, err := renamed("rename", self, names)
 	if err != nil {
@@ -61,7 +61,7 @@ func nameable(op string, self *tensor.Tensor, names []string) error {
 	return tensor.CheckNames(op, names)
 }
 
-// expanded is a list of a tensor's length, with its own names in the place of an ellipsis.
+// expanded returns a list of a tensor's length, with its own names in the place of an ellipsis.
 func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) {
 	at, err := ellipsisOf(op, names)
 	if err != nil {
@@ -86,7 +86,7 @@ func ellipsisOf(op string, names []string) (int, error) {
 	return at, nil
 }
 
-// viewed is a view of all elements with names.
+// viewed returns a view of all elements with names.
 func viewed(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	made, err := c.Past(tensor.Named).View(self, self.Sizes())
 	if err == nil {
@@ -186,7 +186,7 @@ func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tenso
 	return result, err
 }
 
-// FlattenOutDim makes the dimensions from start to end one of a name.
+// FlattenOutDim merges the dimensions from start to end into one with a name.
 func FlattenOutDim(c aten.Ctx, self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	const op = "flatten"
 	made, err := c.Past(tensor.Named).Flatten(self, start, end)

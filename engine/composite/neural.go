@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NnLinear is the product of rows and a transposed matrix, and a bias.
+// NnLinear returns the product of rows and a transposed matrix, and a bias.
 func NnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "nn_linear"
 	if self.Dim() == 0 || weight.Dim() == 0 || weight.Dim() > 2 {
@@ -88,7 +88,7 @@ func NnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, e
 	return s.Last(func() (*tensor.Tensor, error) { return c.Div(out, self, norm, "") })
 }
 
-// PairwiseDistance is the norm of the differences of vectors, to each element of which a little is added.
+// PairwiseDistance returns the norm of the differences of vectors, to each element of which a little is added.
 func PairwiseDistance(c aten.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
 	s := within(c, "pairwise_distance")
 	defer s.Close()
@@ -98,7 +98,7 @@ func PairwiseDistance(c aten.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim
 	})
 }
 
-// NnOneHot is 1 at the position that an element names, and 0 at others, along a new dimension.
+// NnOneHot returns 1 at the position that an element names, and 0 at others, along a new dimension.
 func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	const op = "nn_one_hot"
 	if self.DType() != dtype.Int64 {
@@ -188,7 +188,7 @@ func image(op string, self *tensor.Tensor, name string, factor int64) (lead, las
 	return lead, self.Sizes()[at:], nil
 }
 
-// turnedLast is a copy of t with its last n dimensions in another order.
+// turnedLast returns a copy of t with its last n dimensions in another order.
 func (s *scope) turnedLast(t *tensor.Tensor, n int, order ...int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -204,7 +204,7 @@ func (s *scope) turnedLast(t *tensor.Tensor, n int, order ...int64) *tensor.Tens
 	return s.copied(s.Permute(t, all...))
 }
 
-// laidLike is t in the memory format of an image.
+// laidLike returns t in the memory format of an image.
 func (s *scope) laidLike(image, t *tensor.Tensor) *tensor.Tensor {
 	f := shape.SuggestFormat(image.Sizes(), image.Strides())
 	if s.Err != nil || f == shape.Contiguous {

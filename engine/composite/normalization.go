@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// parameterDType is that of the parameters of a normalization, and of its statistics: self's or, where self has 16 bits, float32. All have one.
+// parameterDType returns that of the parameters of a normalization, and of its statistics: self's or, where self has 16 bits, float32. All have one.
 func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor) dtype.DType {
 	d := self.DType()
 	for _, t := range parameters {
@@ -254,7 +254,7 @@ func (s *scope) grouped(self, weight, bias *tensor.Tensor, examples, channels, s
 	return s.groups(self, weight, bias, examples, groups, channels/groups, eps, true, false)
 }
 
-// rounding is that of means: those of integers are integers.
+// rounding returns that of means: those of integers are integers.
 func rounding(d dtype.DType) string {
 	if d.IsFloatingPoint() {
 		return ""

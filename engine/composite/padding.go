@@ -84,7 +84,7 @@ func checkPairs(op string, t *tensor.Tensor, pad []int64) error {
 	return nil
 }
 
-// widths are the numbers of pad that are added, and those that are cut off.
+// widths returns the numbers of pad that are added, and those that are cut off.
 func widths(pad []int64) (added, cut []int64) {
 	for _, v := range pad {
 		added, cut = append(added, max(v, 0)), append(cut, min(v, 0))

@@ -12,17 +12,17 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// MaxPool1d is the largest element of each window of signals.
+// MaxPool1d returns the largest element of each window of signals.
 func MaxPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	return maxPool(c, "max_pool1d", 1, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool2d is the largest element of each window of images.
+// MaxPool2d returns the largest element of each window of images.
 func MaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	return maxPool(c, "max_pool2d", 2, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool3d is the largest element of each window of volumes.
+// MaxPool3d returns the largest element of each window of volumes.
 func MaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	return maxPool(c, "max_pool3d", 3, self, kernel, stride, padding, dilation, ceil)
 }
@@ -42,17 +42,17 @@ func NnMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, pad
 	return maxPoolPlaces(c, "nn_max_pool3d_with_indices", 3, self, kernel, stride, padding, dilation, ceil)
 }
 
-// AvgPool1d is the mean of each window of signals.
+// AvgPool1d returns the mean of each window of signals.
 func AvgPool1d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
 	return avgPool(c, "avg_pool1d", 1, out, self, kernel, stride, padding, ceil, includePad, ops.NoInt)
 }
 
-// NnAvgPool2d is the mean of each window of images.
+// NnAvgPool2d returns the mean of each window of images.
 func NnAvgPool2d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	return avgPool(c, "nn_avg_pool2d", 2, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
-// NnAvgPool3d is the mean of each window of volumes.
+// NnAvgPool3d returns the mean of each window of volumes.
 func NnAvgPool3d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	return avgPool(c, "nn_avg_pool3d", 3, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
@@ -87,17 +87,17 @@ func NnAdaptiveMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int
 	return adaptiveMaxPool(c, "nn_adaptive_max_pool3d_with_indices", 3, self, sizes)
 }
 
-// NnLpPool1d is the norm of each window of signals.
+// NnLpPool1d returns the norm of each window of signals.
 func NnLpPool1d(c aten.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	return lpPool(c, "nn_lp_pool1d", 1, self, p, kernel, stride, ceil)
 }
 
-// NnLpPool2d is the norm of each window of images.
+// NnLpPool2d returns the norm of each window of images.
 func NnLpPool2d(c aten.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	return lpPool(c, "nn_lp_pool2d", 2, self, p, kernel, stride, ceil)
 }
 
-// NnLpPool3d is the norm of each window of volumes.
+// NnLpPool3d returns the norm of each window of volumes.
 func NnLpPool3d(c aten.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	return lpPool(c, "nn_lp_pool3d", 3, self, p, kernel, stride, ceil)
 }
@@ -174,7 +174,7 @@ func adaptiveMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, sizes []
 	return p.largest(self, p.adaptive(self, 1))
 }
 
-// lpPool is a root of means of powers times the number of elements that windows have.
+// lpPool returns a root of means of powers times the number of elements that windows have.
 func lpPool(c aten.Ctx, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -308,7 +308,7 @@ func (p *pooling) expand() {
 	}
 }
 
-// batched is self with a dimension for examples, the only one that may have no elements, and finds the format of results.
+// batched returns self with a dimension for examples, the only one that may have no elements, and finds the format of results.
 func (p *pooling) batched(self *tensor.Tensor) *tensor.Tensor {
 	return p.batchedFrom(self, self.Dim()-p.n-1)
 }
@@ -359,7 +359,7 @@ func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
 	return p.Unsqueeze(signals, 2)
 }
 
-// alone is t without the dimensions that self does not have.
+// alone returns t without the dimensions that self does not have.
 func (p *pooling) alone(self, t *tensor.Tensor) *tensor.Tensor {
 	if p.row {
 		t = p.Step(func() (*tensor.Tensor, error) { return p.C.SqueezeDim(nil, t, 2) })

@@ -94,7 +94,7 @@ func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.In
 	return s.Last(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, from, int64(d), index) })
 }
 
-// reversed is self with the order of positions in dims reversed.
+// reversed returns self with the order of positions in dims reversed.
 func reversed(c aten.Ctx, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
 	turned, err := c.Flip(self, dims)
 	return only(op, turned, err)

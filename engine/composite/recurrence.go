@@ -57,7 +57,7 @@ const mostSteps = 1 << 24
 // states are those that all layers begin with: h, and for an LSTM c.
 type states struct{ h, c *tensor.Tensor }
 
-// ofList are the two states that an LSTM begins with.
+// ofList returns the two states that an LSTM begins with.
 func (n *network) ofList(hx []*tensor.Tensor) states {
 	if len(hx) != 2 {
 		n.Failf("hx must have two tensors, of states and of cells, but has %d", len(hx))
@@ -69,7 +69,7 @@ func (n *network) ofList(hx []*tensor.Tensor) states {
 // weights are the parameters of a layer in one direction.
 type weights struct{ input, state, inputBias, stateBias, projection *tensor.Tensor }
 
-// weightsOf are those of each layer and direction, in turn.
+// weightsOf returns those of each layer and direction, in turn.
 func (n *network) weightsOf(begin states) []weights {
 	if n.Err != nil {
 		return nil
@@ -232,7 +232,7 @@ func (s states) widths(dim int) (width, units int64) {
 	return width, s.c.Sizes()[dim]
 }
 
-// at are the states of one layer and direction.
+// at returns the states of one layer and direction.
 func (s states) at(n *network, i int64) (own states) {
 	own.h = n.Select(s.h, 0, i)
 	if s.c != nil {

@@ -64,7 +64,7 @@ func (w *walking) rows(s states) int64 {
 	return s.h.Sizes()[0]
 }
 
-// part are the states of some sequences.
+// part returns the states of some sequences.
 func (w *walking) part(s states, first, rows int64) (own states) {
 	if w.rows(s) == rows {
 		return s

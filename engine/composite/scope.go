@@ -16,7 +16,7 @@ type scope struct{ steps.Steps }
 
 func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
-// only is the result of the only step of op.
+// only returns the result of the only step of op.
 func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, status.In(op, err)
@@ -50,12 +50,12 @@ func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return r, err
 }
 
-// view is the result of an operator of one operand that takes no output.
+// view returns the result of an operator of one operand that takes no output.
 func (s *scope) view(f func(a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return f(a) })
 }
 
-// mean is the mean over dim, which stays with size 1, in dtype d.
+// mean returns the mean over dim, which stays with size 1, in dtype d.
 func (s *scope) mean(t *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Mean(nil, t, []int64{dim}, true, d) })
 }

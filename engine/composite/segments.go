@@ -112,7 +112,7 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	return s.result(nil, s.Contiguous(made))
 }
 
-// bounds are where segments of given lengths begin, and where the last one ends.
+// bounds returns where segments of given lengths begin, and where the last one ends.
 func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Tensor {
 	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Cumsum(nil, lengths, -1, dtype.Int64) })
 	sizes := slices.Clone(lengths.Sizes())

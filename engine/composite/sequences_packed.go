@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// counts are the elements of a vector of int64.
+// counts returns the elements of a vector of int64.
 func (s *scope) counts(t *tensor.Tensor, name string) []int64 {
 	if s.Err != nil {
 		return nil

@@ -96,14 +96,14 @@ func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Ten
 	return s.filledUp(window, before, n-width-before)
 }
 
-// filledUp is t with zeros before and after it along its last dimension.
+// filledUp returns t with zeros before and after it along its last dimension.
 func (s *scope) filledUp(t *tensor.Tensor, before, after int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return s.C.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
 	})
 }
 
-// padded is a signal with more numbers before and after it.
+// padded returns a signal with more numbers before and after it.
 func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.SignalPad(t, before, after, mode) })
 }

@@ -76,7 +76,7 @@ func maxUnpool(c aten.Ctx, op string, n int, self, indices *tensor.Tensor, kerne
 	return p.result(nil, put)
 }
 
-// longest is how many elements n windows span.
+// longest returns how many elements n windows span.
 func longest(n, stride, taps int64) (int64, bool) {
 	span := float64(n-1)*float64(stride) + float64(taps)
 	return (n-1)*stride + taps, span < 1<<60

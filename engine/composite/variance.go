@@ -6,47 +6,47 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Var is the variance of all elements.
+// Var returns the variance of all elements.
 func Var(c aten.Ctx, self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	return c.VarCorrection(nil, self, nil, unbiasedCorrection(unbiased), false)
 }
 
-// VarDim is the variance over dim.
+// VarDim returns the variance over dim.
 func VarDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	return c.VarCorrection(out, self, dim, unbiasedCorrection(unbiased), keepdim)
 }
 
-// Std is the standard deviation of all elements.
+// Std returns the standard deviation of all elements.
 func Std(c aten.Ctx, self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	return c.StdCorrection(nil, self, nil, unbiasedCorrection(unbiased), false)
 }
 
-// StdDim is the standard deviation over dim.
+// StdDim returns the standard deviation over dim.
 func StdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	return c.StdCorrection(out, self, dim, unbiasedCorrection(unbiased), keepdim)
 }
 
-// VarMean is the variance and the mean of all elements.
+// VarMean returns the variance and the mean of all elements.
 func VarMean(c aten.Ctx, self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return c.VarMeanCorrection(self, nil, unbiasedCorrection(unbiased), false)
 }
 
-// VarMeanDim is the variance and the mean over dim.
+// VarMeanDim returns the variance and the mean over dim.
 func VarMeanDim(c aten.Ctx, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return c.VarMeanCorrection(self, dim, unbiasedCorrection(unbiased), keepdim)
 }
 
-// StdMean is the standard deviation and the mean of all elements.
+// StdMean returns the standard deviation and the mean of all elements.
 func StdMean(c aten.Ctx, self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return c.StdMeanCorrection(self, nil, unbiasedCorrection(unbiased), false)
 }
 
-// StdMeanDim is the standard deviation and the mean over dim.
+// StdMeanDim returns the standard deviation and the mean over dim.
 func StdMeanDim(c aten.Ctx, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return c.StdMeanCorrection(self, dim, unbiasedCorrection(unbiased), keepdim)
 }
 
-// unbiasedCorrection is the correction that the older forms' flag represents.
+// unbiasedCorrection returns the correction that the older forms' flag represents.
 func unbiasedCorrection(unbiased bool) dtype.Scalar {
 	if unbiased {
 		return dtype.IntScalar(1)

@@ -45,19 +45,19 @@ func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
 	return s.scaled(s.Unary(s.C.Cos, s.Mul(x, s.Float(f))), a, b)
 }
 
-// BartlettWindow is the triangular window 1 - |2i/(n-1) - 1|.
+// BartlettWindow returns the triangular window 1 - |2i/(n-1) - 1|.
 func BartlettWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return s.scaled(s.Unary(c.Abs, s.scaled(x, 2/(n-1), -1)), -1, 1)
 	})
 }
 
-// HannWindow is the window (1 - cos(2πi/(n-1))) / 2.
+// HannWindow returns the window (1 - cos(2πi/(n-1))) / 2.
 func HannWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosineWindow(c, "hann_window", length, periodic, 0.5, 0.5, d, layout, dev)
 }
 
-// HammingWindow is the window alpha - beta cos(2πi/(n-1)).
+// HammingWindow returns the window alpha - beta cos(2πi/(n-1)).
 func HammingWindow(c aten.Ctx, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosineWindow(c, "hamming_window", length, periodic, alpha, beta, d, layout, dev)
 }
@@ -68,22 +68,22 @@ func cosineWindow(c aten.Ctx, op string, length int64, periodic bool, alpha, bet
 	})
 }
 
-// BlackmanWindow is the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
+// BlackmanWindow returns the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
 func BlackmanWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "blackman_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return s.Add(s.cosine(x, 4*math.Pi/(n-1), 0.08, 0), s.cosine(x, 2*math.Pi/(n-1), -0.5, 0.42))
 	})
 }
 
-// KaiserWindow is the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
+// KaiserWindow returns the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
 func KaiserWindow(c aten.Ctx, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return s.kaiser(s.scaled(x, 2/(n-1), -1), beta)
 	})
 }
 
-// kaiser is the Kaiser window at positions x from -1 to 1. The Bessel functions go without their exponentials, which overflow; their
-// ratio is multiplied in by halves, the root twice, so that it is not rounded to a subnormal number on the way.
+// kaiser returns the Kaiser window at positions x from -1 to 1. The Bessel functions go without their exponentials, which overflow; their ratio is
+// multiplied in by halves, the root twice, so that it is not rounded to a subnormal number on the way.
 func (s *scope) kaiser(x *tensor.Tensor, beta float64) *tensor.Tensor {
 	top := s.Float(math.Abs(beta))
 	// Rounding may carry the square of the ends beyond 1.

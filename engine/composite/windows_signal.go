@@ -36,14 +36,14 @@ func signalWindow(c aten.Ctx, name string, m int64, sym bool, d dtype.DType, lay
 	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, values(s, x)) })
 }
 
-// SignalWindowsBartlett is the triangular window 1 - |x|, x going from -1 to 1.
+// SignalWindowsBartlett returns the triangular window 1 - |x|, x going from -1 to 1.
 func SignalWindowsBartlett(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return signalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
 		return s.scaled(s.Unary(c.Abs, x), -1, 1)
 	})
 }
 
-// SignalWindowsCosine is half a period of a sine.
+// SignalWindowsCosine returns half a period of a sine.
 func SignalWindowsCosine(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	half := func(width float64) (first, step float64) {
 		step = math.Pi / (width + 1)
@@ -97,7 +97,7 @@ func SignalWindowsKaiser(c aten.Ctx, m int64, beta float64, sym bool, d dtype.DT
 	})
 }
 
-// cosines is a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
+// cosines returns a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
 func cosines(c aten.Ctx, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return signalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
 		total := s.scaled(x, 0, weights[0])
@@ -111,12 +111,12 @@ func cosines(c aten.Ctx, name string, m int64, weights []float64, sym bool, d dt
 	})
 }
 
-// SignalWindowsBlackman is a sum of three cosines.
+// SignalWindowsBlackman returns a sum of three cosines.
 func SignalWindowsBlackman(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "blackman", m, []float64{0.42, 0.5, 0.08}, sym, d, layout, dev)
 }
 
-// SignalWindowsGeneralCosine is a sum of cosines with the weights that are given.
+// SignalWindowsGeneralCosine returns a sum of cosines with the weights that are given.
 func SignalWindowsGeneralCosine(c aten.Ctx, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if len(weights) == 0 {
 		return nil, status.Valuef("signal.windows.general_cosine: Coefficients cannot be empty")
@@ -124,7 +124,7 @@ func SignalWindowsGeneralCosine(c aten.Ctx, m int64, weights []float64, sym bool
 	return cosines(c, "general_cosine", m, weights, sym, d, layout, dev)
 }
 
-// SignalWindowsGeneralHamming is alpha - (1 - alpha) cos(2πx), x going from 0 to 1.
+// SignalWindowsGeneralHamming returns alpha - (1 - alpha) cos(2πx), x going from 0 to 1.
 func SignalWindowsGeneralHamming(c aten.Ctx, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "general_hamming", m, []float64{alpha, 1 - alpha}, sym, d, layout, dev)
 }
@@ -139,8 +139,8 @@ func SignalWindowsHann(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tens
 	return cosines(c, "hann", m, []float64{0.5, 0.5}, sym, d, layout, dev)
 }
 
-// SignalWindowsNuttall is a sum of four cosines with continuous first derivatives at its ends. After A. H. Nuttall, Some windows with
-// very good sidelobe behavior (1981).
+// SignalWindowsNuttall returns a sum of four cosines with continuous first derivatives at its ends. After A. H. Nuttall, Some windows with very good
+// sidelobe behavior (1981).
 func SignalWindowsNuttall(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "nuttall", m, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, sym, d, layout, dev)
 }

@@ -138,7 +138,7 @@ func MemoryOf(op string, d Device) (m Memory, err error) {
 	return f(op, d)
 }
 
-// Count is the number of devices of a type.
+// Count returns the number of devices of a type.
 func Count(t Type) int { return backends[t].Count() }
 
 // Absence returns the reason why there is no device of a type, or "".

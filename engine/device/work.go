@@ -14,18 +14,18 @@ const (
 	numberMask = 1<<indexShift - 1
 )
 
-// StreamOf is the stream of a device by its number.
+// StreamOf returns the stream of a device by its number.
 func StreamOf(d Device, number int) Stream {
 	return Stream(int64(d.Type)<<typeShift | int64(max(d.Index, 0))<<indexShift | int64(number))
 }
 
-// Device is the device of a stream, which may not exist.
+// Device returns the device of a stream, which may not exist.
 func (s Stream) Device() Device { return Device{Type(s >> typeShift), int16(s >> indexShift)} }
 
-// Number is the number of a stream among those of its device.
+// Number returns the number of a stream among those of its device.
 func (s Stream) Number() int { return int(s & numberMask) }
 
-// EventOf is the event of a type of device by its number.
+// EventOf returns the event of a type of device by its number.
 func EventOf(t Type, number int64) Event { return Event(int64(t)<<typeShift | number) }
 
 // Asynchronous is the interface of backends with devices that execute asynchronously.
@@ -73,7 +73,7 @@ func WorkOf(op string, d Device) (Asynchronous, Device, error) {
 	return nil, d, status.Runtimef("%s: device %v has no streams: its work is done when a call returns", op, d)
 }
 
-// CurrentStream is the stream in which the thread leaves work for d; 0 where d has none.
+// CurrentStream returns the stream in which the thread leaves work for d; 0 where d has none.
 func CurrentStream(d Device) Stream {
 	if w := backends[d.Type].Work; w != nil {
 		return w.CurrentStream(d)

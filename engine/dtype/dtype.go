@@ -134,7 +134,7 @@ func (d DType) Row() int { return int(rows[d]) }
 // IsQuantized reports whether d is one of the quantized types.
 func (d DType) IsQuantized() bool { return d >= QUint8 && d <= QUint2x4 }
 
-// IntegerRange is the range of bool and of the integers of an integral dtype, that of int64 for others.
+// IntegerRange returns the range of bool and of the integers of an integral dtype, that of int64 for others.
 func (d DType) IntegerRange() (lo int64, hi uint64) {
 	if d == Bool {
 		return 0, 1
@@ -149,7 +149,7 @@ func (d DType) IntegerRange() (lo int64, hi uint64) {
 	return 0, math.MaxUint64 >> unused
 }
 
-// StoredRange is the range of the integers that a quantized dtype keeps.
+// StoredRange returns the range of the integers that a quantized dtype keeps.
 func (d DType) StoredRange() (lo, hi int64) {
 	lo, most := d.Stored().IntegerRange()
 	return lo, int64(most)
@@ -161,7 +161,7 @@ func (d DType) IsFloat8() bool { return d >= Float8E4M3FN && d <= Float8E8M0FNU 
 // Valid reports whether d is a dtype of plain tensors that kernels compute with.
 func (d DType) Valid() bool { return d >= 0 && d < named && rows[d] < Count }
 
-// String is the dtype's name, such as "float32".
+// String returns the dtype's name, such as "float32".
 func (d DType) String() string {
 	if d < 0 || d >= named {
 		return "none"
@@ -177,7 +177,7 @@ func (d DType) ScalarType() string {
 	return table[d].scalar
 }
 
-// Stored is the dtype of the integers that a quantized type keeps, and d itself otherwise.
+// Stored returns the dtype of the integers that a quantized type keeps, and d itself otherwise.
 func (d DType) Stored() DType {
 	switch d {
 	case QUint8, QUint4x2, QUint2x4:
@@ -190,10 +190,10 @@ func (d DType) Stored() DType {
 	return d
 }
 
-// Size is the number of bytes of one element.
+// Size returns the number of bytes of one element.
 func (d DType) Size() int64 { return table[d].size }
 
-// Elements is how many elements nbytes hold. Sizes are powers of two, and a division would take a small call 3 ns.
+// Elements returns how many elements nbytes hold. Sizes are powers of two, and a division would take a small call 3 ns.
 func (d DType) Elements(nbytes int64) int64 {
 	return nbytes >> bits.TrailingZeros64(uint64(table[d].size))
 }
@@ -210,7 +210,7 @@ func (d DType) IsComplex() bool { return table[d].category == Complex }
 // IsIntegral is true for the integer dtypes, bool not among them.
 func (d DType) IsIntegral() bool { return table[d].category == Integral }
 
-// Summed is the dtype of sums and products of elements: int64 of bool and integers, but of uint64 this, which int64 does not hold.
+// Summed returns the dtype of sums and products of elements: int64 of bool and integers, but of uint64 this, which int64 does not hold.
 func (d DType) Summed() DType {
 	if d.Category() < Floating && d != Uint64 {
 		return Int64
@@ -224,7 +224,7 @@ func (d DType) IsReducedFloat() bool { return d.Compute() != d }
 // IsSigned is true for the dtypes that have negative numbers.
 func (d DType) IsSigned() bool { return d == None || table[d].signed }
 
-// ToReal is the dtype of the real and imaginary parts of a complex dtype, and d itself otherwise.
+// ToReal returns the dtype of the real and imaginary parts of a complex dtype, and d itself otherwise.
 func (d DType) ToReal() DType {
 	if d == None {
 		return None
@@ -232,7 +232,7 @@ func (d DType) ToReal() DType {
 	return table[d].real
 }
 
-// ToComplex is the complex dtype whose parts are d; integers and bool use float32's.
+// ToComplex returns the complex dtype whose parts are d; integers and bool use float32's.
 func (d DType) ToComplex() DType {
 	if d == None || table[d].complex == None {
 		return Complex64
@@ -243,7 +243,7 @@ func (d DType) ToComplex() DType {
 // Alignment of an element in memory, in bytes: that of its real parts.
 func (d DType) Alignment() int64 { return d.ToReal().Size() }
 
-// Raw is the dtype under which elements of d move as plain bytes.
+// Raw returns the dtype under which elements of d move as plain bytes.
 func (d DType) Raw() DType {
 	switch d.Size() {
 	case 1:
@@ -258,7 +258,7 @@ func (d DType) Raw() DType {
 	return Complex128
 }
 
-// Compute is the dtype in which kernels work on d: 16-bit floats widen to 32 bits, everything else stays.
+// Compute returns the dtype in which kernels work on d: 16-bit floats widen to 32 bits, everything else stays.
 func (d DType) Compute() DType {
 	if d == None {
 		return None
@@ -288,7 +288,7 @@ var byName = func() map[string]DType {
 	return m
 }()
 
-// SmallestNormal is the smallest positive normal number of a floating dtype, or of the parts of a complex one.
+// SmallestNormal returns the smallest positive normal number of a floating dtype, or of the parts of a complex one.
 func (d DType) SmallestNormal() float64 {
 	if d.IsFloat8() {
 		return d.float8().smallestNormal()
@@ -302,7 +302,7 @@ func (d DType) SmallestNormal() float64 {
 	return 0x1p-126
 }
 
-// Epsilon is the distance from 1 to the next larger number of a floating dtype, or of the parts of a complex one.
+// Epsilon returns the distance from 1 to the next larger number of a floating dtype, or of the parts of a complex one.
 func (d DType) Epsilon() float64 {
 	if d.IsFloat8() {
 		return d.float8().epsilon()

@@ -30,7 +30,7 @@ var float8Formats = [...]Float8Format{
 
 func (d DType) float8() *Float8Format { return &float8Formats[d-Float8E4M3FN] }
 
-// Float8 is the format of an eight-bit float.
+// Float8 returns the format of an eight-bit float.
 func (d DType) Float8() Float8Format { return *d.float8() }
 
 func (f *Float8Format) epsilon() float64 { return math.Ldexp(1, -int(f.Fraction)) }
@@ -98,7 +98,7 @@ func (f *Float8Format) encodePower(magnitude uint32) uint8 {
 	return uint8((magnitude + 1<<22) >> 23)
 }
 
-// widen is the number of a code as the bits of a float32.
+// widen returns the number of a code as the bits of a float32.
 func (f *Float8Format) widen(code uint8) uint32 {
 	sign, magnitude := uint32(code&0x80)<<24, uint32(code&0x7f)
 	if f.Powers != 0 {
@@ -165,10 +165,10 @@ func (d DType) Float8Codes(to DType) unsafe.Pointer {
 	return unsafe.Pointer(float8Codes[d-Float8E4M3FN][to-Float8E4M3FN]())
 }
 
-// Float8ToFloat32 is the number of a code.
+// Float8ToFloat32 returns the number of a code.
 func (d DType) Float8ToFloat32(code uint8) float32 {
 	return math.Float32frombits(float8Numbers[d-Float8E4M3FN]()[code])
 }
 
-// Float8FromFloat32 is the code of the number of d nearest to x.
+// Float8FromFloat32 returns the code of the number of d nearest to x.
 func (d DType) Float8FromFloat32(x float32) uint8 { return d.float8().Encode(x) }

@@ -1,7 +1,6 @@
 package dtype
 
-// Promote is the smallest dtype that holds every value of a and b (PyTorch's promote_types), Unpromoted of an eight-bit float and
-// another dtype.
+// Promote returns the smallest dtype that holds every value of a and b (PyTorch's promote_types), Unpromoted of an eight-bit float and another dtype.
 func Promote(a, b DType) DType { return lattice[a][b] }
 
 var lattice = func() (t [named][named]DType) {

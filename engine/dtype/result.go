@@ -13,10 +13,10 @@ func init() {
 	inherit.Value(&defaultDType)
 }
 
-// Default is the dtype of float scalars and of factories that are given none (PyTorch's get_default_dtype).
+// Default returns the dtype of float scalars and of factories that are given none (PyTorch's get_default_dtype).
 func Default() DType { return DType(defaultDType.Load()) }
 
-// DefaultComplex is the dtype of complex scalars: that whose parts have the default dtype, complex64 where they would be bfloat16.
+// DefaultComplex returns the dtype of complex scalars: that whose parts have the default dtype, complex64 where they would be bfloat16.
 func DefaultComplex() DType {
 	if d := Default(); d != BFloat16 {
 		return d.ToComplex()
@@ -70,7 +70,7 @@ func (r *Result) Add(d DType, rank Rank) {
 	r.joined[rank], r.seen[rank] = d, true
 }
 
-// DType is the promoted dtype, None when nothing was added.
+// DType returns the promoted dtype, None when nothing was added.
 func (r *Result) DType() DType {
 	d := None
 	for rank, seen := range r.seen {

@@ -63,7 +63,7 @@ func ComplexScalar(c complex128) Scalar { return Scalar{Kind: KindComplex, F: re
 // IsNone reports whether the scalar is absent.
 func (s Scalar) IsNone() bool { return s.Kind == KindNone }
 
-// DType is the dtype of the number by itself: bool, int64, whether or not it fits, the default dtype, or its complex.
+// DType returns the dtype of the number by itself: bool, int64, whether or not it fits, the default dtype, or its complex.
 func (s Scalar) DType() DType {
 	switch s.Kind {
 	case KindBool:
@@ -76,7 +76,7 @@ func (s Scalar) DType() DType {
 	return Default()
 }
 
-// Float is the value as float64; the imaginary part is dropped.
+// Float returns the value as float64; the imaginary part is dropped.
 func (s Scalar) Float() float64 {
 	switch {
 	case s.Kind == KindUint:
@@ -87,7 +87,7 @@ func (s Scalar) Float() float64 {
 	return s.F
 }
 
-// Int is the value as int64, truncated towards zero; integers beyond that wrap around.
+// Int returns the value as int64, truncated towards zero; integers beyond that wrap around.
 func (s Scalar) Int() int64 {
 	if s.whole() {
 		return s.I
@@ -95,7 +95,7 @@ func (s Scalar) Int() int64 {
 	return int64(s.F)
 }
 
-// Position is the value as int64, truncated towards zero, and the largest one for integers beyond that, which are positions of nothing.
+// Position returns the value as int64, truncated towards zero, and the largest one for integers beyond that, which are positions of nothing.
 func (s Scalar) Position() int64 {
 	if s.Kind == KindUint {
 		return math.MaxInt64
@@ -103,7 +103,7 @@ func (s Scalar) Position() int64 {
 	return s.Int()
 }
 
-// Complex is the value as complex128.
+// Complex returns the value as complex128.
 func (s Scalar) Complex() complex128 {
 	if s.Kind == KindComplex {
 		return complex(s.F, s.Im)
@@ -180,7 +180,7 @@ func (s Scalar) String() string {
 	return "None"
 }
 
-// MaxFinite is the largest finite value of a floating dtype, or of a complex dtype's parts.
+// MaxFinite returns the largest finite value of a floating dtype, or of a complex dtype's parts.
 func MaxFinite(d DType) float64 {
 	if d.IsFloat8() {
 		return d.float8().largest()

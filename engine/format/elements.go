@@ -46,8 +46,7 @@ func elements(src Source, indent int, meta bool, o Options) string {
 	return p.print(0, indent)
 }
 
-// decisive are the values by which their format is decided: the smallest number of float8_e8m0fnu, which zero is converted to, counts as
-// zero.
+// decisive returns the values by which their format is decided: the smallest number of float8_e8m0fnu, which zero is converted to, counts as zero.
 func decisive(d dtype.DType, values []dtype.Scalar) []dtype.Scalar {
 	if d != dtype.Float8E8M0FNU {
 		return values
@@ -61,7 +60,7 @@ func decisive(d dtype.DType, values []dtype.Scalar) []dtype.Scalar {
 	return values
 }
 
-// ends are the indices of a dimension that show: [0, head) and [tail, n).
+// ends returns the indices of a dimension that show: [0, head) and [tail, n).
 func (p *printer) ends(dim int) (head, tail, n int64) {
 	n = p.src.Sizes()[dim]
 	if p.summarize && n-p.options.EdgeItems > p.options.EdgeItems {

@@ -16,7 +16,7 @@ type Options struct {
 	SciMode   *bool // scientific notation: always, never, or nil to decide by the elements
 }
 
-// Default is the profile "default".
+// Default returns the profile "default".
 func Default() Options { return Options{Precision: 4, Threshold: 1000, EdgeItems: 3, LineWidth: 80} }
 
 // Profile finds a set of options by name: "default", "short" (2 digits, 2 edge items) or "full" (never summarized).

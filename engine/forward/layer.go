@@ -64,7 +64,7 @@ func (p *pushed) serve() {
 	}
 }
 
-// primal is a tensor without its tangent.
+// primal returns a tensor without its tangent.
 func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
 	t = p.reads(t)
 	if w := t.Wrapped(); w != nil && w.Level == p.level {
@@ -73,7 +73,7 @@ func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// tangent is that of a tensor, nil for none, or zeros alone.
+// tangent returns that of a tensor, nil for none, or zeros alone.
 func (p *pushed) tangent(t *tensor.Tensor) *tensor.Tensor {
 	t = p.reads(t)
 	if w := t.Wrapped(); w != nil && w.Level == p.level && w.Still.Moves() {
@@ -209,7 +209,7 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 	}
 }
 
-// output is the tensor that result k was written to; nil for one that the call does not have.
+// output returns the tensor that result k was written to; nil for one that the call does not have.
 func (p *pushed) output(k int) *tensor.Tensor {
 	if k < p.Outs {
 		return aten.Value[*tensor.Tensor](p.Call, k)

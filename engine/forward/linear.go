@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// nothing is the number 0 of a dtype's category.
+// nothing returns the number 0 of a dtype's category.
 func nothing(d dtype.DType) dtype.Scalar {
 	switch {
 	case d.IsComplex():

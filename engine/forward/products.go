@@ -123,7 +123,7 @@ func (p *pushed) product() (made, slopes []*tensor.Tensor) {
 	return p.products(p.record(func(t *tensor.Tensor) *tensor.Tensor { return t }))
 }
 
-// products are the results of a record with their tangents, by two runs.
+// products returns the results of a record with their tangents, by two runs.
 func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 	slopes = make([]*tensor.Tensor, len(r.results))
 	var at []int

@@ -90,7 +90,7 @@ func (p *pushed) receiveTogether(t *tensor.Tensor) (commit func()) {
 	}
 }
 
-// around are the transforms that t is a tensor of.
+// around returns the transforms that t is a tensor of.
 func around(t *tensor.Tensor) (levels []*tensor.Level) {
 	for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
 		levels = append(levels, w.Level)
@@ -110,7 +110,7 @@ func (p *pushed) lying(t, zeros *tensor.Tensor) *tensor.Tensor {
 	return p.Keep(tensor.Wrap(p.Name, p.lying(w.Value, zeros), w.Level))
 }
 
-// placed is a view of zeros at a place of each example's memory.
+// placed returns a view of zeros at a place of each example's memory.
 func (p *pushed) placed(zeros *tensor.Tensor, sizes, strides []int64, offset int64) *tensor.Tensor {
 	w := zeros.Wrapped()
 	if w == nil {

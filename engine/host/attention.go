@@ -201,7 +201,7 @@ func (a *attention) shareHeads(args attentionArgs, blocks, grain int64, byQuerie
 	})
 }
 
-// ofHead is that of a head, in bytes.
+// ofHead returns that of a head, in bytes.
 func (m motion) ofHead(head int64) (bytes int64) {
 	for i := len(m.sizes) - 1; i >= 0; i-- {
 		bytes += head % m.sizes[i] * m.steps[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// convolution makes one of the tensors of a convolution.
+// convolution creates one of the tensors of a convolution.
 func convolution(op string, w launch.Convolution) error {
 	c := &convolver{Scope: owner.Scope{Op: op}, Convolution: w, d: w.Images.DType()}
 	defer c.Close()

@@ -70,7 +70,7 @@ func (a axis) rank() int {
 	return 1
 }
 
-// weights are the kernels in the dtype that is multiplied, with a row for each channel of results.
+// weights returns the kernels in the dtype that is multiplied, with a row for each channel of results.
 func (c *convolver) weights() *tensor.Tensor {
 	return launch.RowMajor(&c.Scope, c.Kernels, c.unit)
 }
@@ -106,7 +106,7 @@ func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
 	return made
 }
 
-// biasOf is the bias in the dtype of sums, and its address.
+// biasOf returns the bias in the dtype of sums, and its address.
 func (c *convolver) biasOf() uintptr {
 	if c.Bias == nil || c.Err != nil {
 		return 0
@@ -150,13 +150,13 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// modulo is the remainder that is not negative.
+// modulo returns the remainder that is not negative.
 func modulo(a, n int64) int64 { return (a%n + n) % n }
 
 // ceiling is n divided by size, rounded up.
 func ceiling(n, size int64) int64 { return (n + size - 1) / max(size, 1) }
 
-// halve makes a box half as large along the first axis along which that leaves enough positions next to one another.
+// halve halves a box along the first axis on which that leaves enough adjacent positions.
 func halve(box *[3]int64) bool {
 	const least = 64
 	for i, n := range box {

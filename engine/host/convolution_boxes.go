@@ -98,7 +98,7 @@ func (p *cutting) cut(unit int64) (work int64) {
 	return work
 }
 
-// room is how many bytes of scratch a call takes.
+// room returns how many bytes of scratch a call takes.
 func (p *cutting) room() int64 {
 	part := p.Convolution
 	part.Groups, part.Rows, part.Room = p.groups, p.block, 0

@@ -80,7 +80,7 @@ func (p *pixels) join() bool {
 	return true
 }
 
-// matrices are those of each example, with a row for each channel.
+// matrices returns those of each example, with a row for each channel.
 func (p *pointwise) matrices(x pixels) *tensor.Tensor {
 	return p.Step(func() (*tensor.Tensor, error) {
 		return x.t.View(p.Op, []int64{x.examples, x.t.Sizes()[1], x.count}, []int64{x.exampleStep, x.channel, x.step}, x.t.Offset())

@@ -48,7 +48,7 @@ func drawCounted(op string, w launch.Drawing) error {
 	return s.Err
 }
 
-// span is the memory of a tensor whose elements are adjacent.
+// span returns the memory of a tensor whose elements are adjacent.
 func span(t *tensor.Tensor) random.Span {
 	if t.Numel() == 0 {
 		return random.Span{DType: t.DType()}

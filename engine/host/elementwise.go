@@ -201,8 +201,8 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 	})
 }
 
-// cut is the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an
-// output stays in place, several elements are written to the same memory, in order.
+// cut returns the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an output stays in place,
+// several elements are written to the same memory, in order.
 func cut(l *kernel.Loop) int {
 	d := int(l.Ndim) - 1
 	for ; d >= 0; d-- {

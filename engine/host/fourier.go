@@ -47,7 +47,7 @@ var plans = struct {
 	bytes int64
 }{byKey: map[planKey]*list.Element{}}
 
-// planFor is the plan of a transform, of which calls share one.
+// planFor returns the plan of a transform, of which calls share one.
 func planFor(op string, key planKey) (*fftPlan, error) {
 	plans.Lock()
 	if e := plans.byKey[key]; e != nil {
@@ -110,7 +110,7 @@ func makePlan(op string, key planKey) (*fftPlan, error) {
 	return p, s.Err
 }
 
-// scratch is the address of some bytes that the scope owns.
+// scratch returns the address of some bytes that the scope owns.
 func scratch(s *owner.Scope, bytes int64) uintptr {
 	t := s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Empty(s.Op, []int64{max(bytes, 1)}, dtype.Uint8, device.Host)

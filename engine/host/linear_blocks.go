@@ -27,7 +27,7 @@ type block struct {
 	rows, cols, row, column int64
 }
 
-// turned is the transpose.
+// turned returns the transpose.
 func (b block) turned() block { return block{b.at, b.cols, b.rows, b.column, b.row} }
 
 // blocks computes with submatrices of one dtype. It halves a task until kernels can process it, so that most of the time is spent in matrix products.
@@ -102,7 +102,7 @@ func (k *blocks) subtractShared(c, a, b block) {
 	})
 }
 
-// half is where n rows or columns, more than a kernel takes, are cut.
+// half returns where n rows or columns, more than a kernel takes, are cut.
 func half(n int64) int64 {
 	const least = kernel.LULimit
 	return (n/2 + least - 1) / least * least
@@ -129,7 +129,7 @@ func (k *blocks) subtract(c, a, b block) {
 	kernel.Call(k.product, unsafe.Pointer(&g))
 }
 
-// leading is the distance between stored rows, which are columns where turned is set.
+// leading returns the distance between stored rows, which are columns where turned is set.
 func (b block) leading() (ld int64, turned bool) {
 	if b.column == 1 {
 		return max(b.row, b.cols), false

@@ -24,12 +24,12 @@ func (w *matrixWork) takePivots(i int64, memory unsafe.Pointer) {
 	}
 }
 
-// pivot is where LAPACK has pivot k.
+// pivot returns where LAPACK has pivot k.
 func pivot(memory unsafe.Pointer, k int) unsafe.Pointer {
 	return unsafe.Add(memory, int64(k)*blas.Integer().Size())
 }
 
-// rowPivots are those of matrix i.
+// rowPivots returns those of matrix i.
 func (w *matrixWork) rowPivots(i int64) []int32 {
 	return unsafe.Slice((*int32)(w.address(w.Pivots, i)), w.Pivots.Numel()/w.batch)
 }
@@ -88,7 +88,7 @@ func (w *matrixWork) factorQR() {
 // reflections returns the number of reflections in Q.
 func (w *matrixWork) reflections() blas.Argument { return blas.Int(w.Values.Numel() / w.batch) }
 
-// realOr is the first name for real numbers, the second for complex ones.
+// realOr returns the first name for real numbers, the second for complex ones.
 func (w *matrixWork) realOr(name, complexName string) string {
 	if w.d.IsComplex() {
 		return complexName
@@ -106,7 +106,7 @@ func (w *matrixWork) applyQ() {
 		blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(rows), blas.At(nil), blas.Int(0), blas.Int(0))
 }
 
-// symmetric is the name of a routine for matrices that equal their transpose or their adjoint.
+// symmetric returns the name of a routine for matrices that equal their transpose or their adjoint.
 func (w *matrixWork) symmetric(name string) string {
 	if w.Hermitian && w.d.IsComplex() {
 		return "he" + name

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
-// wanted is the letter for vectors that are computed or not.
+// wanted returns the letter for vectors that are computed or not.
 func wanted(vectors bool) blas.Argument {
 	if vectors {
 		return blas.Letter('V')

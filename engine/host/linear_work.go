@@ -67,7 +67,7 @@ func (w *matrixWork) eachInBlocks(work int64, bytes []int64, made func(k *blocks
 	}
 }
 
-// sharers is how many threads there are for each matrix.
+// sharers returns how many threads there are for each matrix.
 func (w *matrixWork) sharers() int64 {
 	return (int64(parallel.Threads()) + w.batch - 1) / w.batch
 }
@@ -89,7 +89,7 @@ func (w *matrixWork) block(t *tensor.Tensor, i int64) block {
 	return block{w.address(t, i), rows, cols, 1, rows}
 }
 
-// bytes is memory that is given up when all is done.
+// bytes returns memory that is given up when all is done.
 func (w *matrixWork) bytes(n int64) *tensor.Tensor {
 	return w.Step(func() (*tensor.Tensor, error) { return tensor.Empty(w.Op, []int64{n}, dtype.Uint8, device.Host) })
 }
@@ -99,7 +99,7 @@ func (w *matrixWork) call(name string, arguments ...blas.Argument) *blas.Call {
 	return blas.NewCall(w.d, name, arguments...)
 }
 
-// of is the address of matrix, or vector, i of an operand.
+// of returns the address of matrix, or vector, i of an operand.
 func (w *matrixWork) of(t *tensor.Tensor, i int64) blas.Argument { return blas.At(w.address(t, i)) }
 
 func (w *matrixWork) address(t *tensor.Tensor, i int64) unsafe.Pointer {
@@ -206,7 +206,7 @@ func allFinite[T float32 | float64](list []T) bool {
 	return a+b+c+d == 0
 }
 
-// uplo is the letter of a triangle.
+// uplo returns the letter of a triangle.
 func uplo(upper bool) blas.Argument {
 	if upper {
 		return blas.Letter('U')

@@ -20,7 +20,7 @@ func (s *products) copy(c, t *tensor.Tensor) {
 	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: c, From: t}) })
 }
 
-// turn is t with its last two dimensions exchanged.
+// turn returns t with its last two dimensions exchanged.
 func (s *products) turn(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Transpose(s.Op, nil, t, -2, -1) })
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// at is the address of element i of a contiguous tensor.
+// at returns the address of element i of a contiguous tensor.
 func at(t *tensor.Tensor, i int64) uintptr { return uintptr(t.Data()) + uintptr(i*t.DType().Size()) }
 
-// bytesOf is the memory of a contiguous tensor.
+// bytesOf returns the memory of a contiguous tensor.
 func bytesOf(t *tensor.Tensor) []byte {
 	if t.Numel() == 0 {
 		return nil
@@ -17,7 +17,7 @@ func bytesOf(t *tensor.Tensor) []byte {
 	return unsafe.Slice((*byte)(t.Data()), t.Numel()*t.DType().Size())
 }
 
-// elements are the elements of a contiguous tensor.
+// elements returns the elements of a contiguous tensor.
 func elements[T any](t *tensor.Tensor) []T {
 	if t.Numel() == 0 {
 		return nil

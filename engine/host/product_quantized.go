@@ -20,7 +20,7 @@ var (
 	packBytesKernel, packQuantizedKernel = kernel.Get("gemm_bytes_pack"), kernel.Get("gemm_quantized_pack")
 )
 
-// quantizedKernels are the kernels for products, and the dtype of their first operand.
+// quantizedKernels returns the kernels for products, and the dtype of their first operand.
 func quantizedKernels() (multiply, pack uintptr, left dtype.DType) {
 	if run := bytesKernel.Row(0); run != 0 {
 		return run, packBytesKernel.Row(0), dtype.Uint8
@@ -28,7 +28,7 @@ func quantizedKernels() (multiply, pack uintptr, left dtype.DType) {
 	return quantizedKernel.Row(0), packQuantizedKernel.Row(0), dtype.Int16
 }
 
-// packing is a matrix that is to be packed, and how many bytes that takes.
+// packing returns a matrix that is to be packed, and how many bytes that takes.
 func packing(b *tensor.Tensor) kernel.GemmPacking {
 	m := matricesOf(b)
 	p := kernel.GemmPacking{B: m.data, N: m.cols, K: m.rows, BRow: m.row, BCol: m.column}
@@ -115,7 +115,7 @@ func quantizedProduct(op string, w launch.QuantizedProduct) error {
 	return nil
 }
 
-// leftOf is the first operand as a kernel takes it, and its zero point: signed bytes are raised by 128 where it takes bytes.
+// leftOf returns the first operand as a kernel takes it, and its zero point: signed bytes are raised by 128 where it takes bytes.
 func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.Tensor, int32) {
 	if a.DType() == d && (a.Strides()[1] == 1 || a.Sizes()[1] == 1) {
 		return a, zero
@@ -133,7 +133,7 @@ func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.
 	return a, zero + 0x80
 }
 
-// rowSums are the sums of rows, which wrap.
+// rowSums returns the sums of rows, which wrap.
 func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
 	sums := s.Keep(tensor.Empty(s.Op, a.Sizes()[:1], dtype.Int64, device.Host))
 	s.Do(func() error {

@@ -28,7 +28,7 @@ const panelVectors = 4
 // row's sequence, and its rows in the steps before and after, or -1.
 type stretch struct{ at, rows, sequence, before, after int64 }
 
-// stretches are those of all steps, in the order of their steps in time.
+// stretches returns those of all steps, in the order of their steps in time.
 func stretches(batches []int64, reverse bool) []stretch {
 	starts, order := make([]int64, len(batches)), make([]int, len(batches))
 	row := int64(0)
@@ -142,7 +142,7 @@ func (r *recurring) step(k kernel.Recurrence) {
 // cellWork is the approximate cost of a cell in products, and stepWork the work that justifies another thread.
 const cellWork, stepWork = 64, 8 * Grain
 
-// row is the address of row i of a matrix, or 0 of none.
+// row returns the address of row i of a matrix, or 0 of none.
 func row(t *tensor.Tensor, i int64) uintptr {
 	if t == nil {
 		return 0

@@ -68,7 +68,7 @@ func tapsOf(d dtype.DType, w launch.Resampling, size, outputs int64, scale float
 	return t
 }
 
-// rounded is x in a dtype of 16 bits.
+// rounded returns x in a dtype of 16 bits.
 func rounded(d dtype.DType, x float64) float64 {
 	if d == dtype.BFloat16 {
 		return float64(dtype.BFloat16ToFloat32(dtype.BFloat16FromFloat32(float32(x))))

@@ -69,7 +69,7 @@ func csrOf(m launch.CSR) csrMatrix {
 	return c
 }
 
-// wrong is the error of indices that were found to be none.
+// wrong returns the error of indices that were found to be none.
 func wrong(op string, failed, bad int64) error {
 	switch failed {
 	case 0:

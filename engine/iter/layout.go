@@ -31,7 +31,7 @@ func Shape(op string, operands ...*tensor.Tensor) ([]int64, error) {
 	return sizes, nil
 }
 
-// Device is where an operation on the operands runs: all on one device, save zero-dim CPU tensors, which join any.
+// Device returns where an operation on the operands runs: all on one device, save zero-dim CPU tensors, which join any.
 func Device(op string, operands ...*tensor.Tensor) (device.Device, error) {
 	at := operands[0]
 	for _, t := range operands[1:] {
@@ -49,12 +49,12 @@ func Device(op string, operands ...*tensor.Tensor) (device.Device, error) {
 	return at.Device(), nil
 }
 
-// TwoDevices is the error of operands on two devices.
+// TwoDevices returns the error of operands on two devices.
 func TwoDevices(op string, a, b device.Device) error {
 	return status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, a, b)
 }
 
-// Allocate makes a fresh output whose strides follow the inputs', by the rules of PyTorch's TensorIterator.
+// Allocate creates a fresh output whose strides follow the inputs', by the rules of PyTorch's TensorIterator.
 func Allocate(op string, sizes []int64, d dtype.DType, dev device.Device, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	return tensor.EmptyStrided(op, sizes, outputStrides(sizes, inputs), d, dev)
 }

@@ -46,7 +46,7 @@ func StoredAs(t *tensor.Tensor) (s Stored, ok bool) {
 	return s, ok
 }
 
-// Transposed is the transposed matrix in the same memory.
+// Transposed returns the transposed matrix in the same memory.
 func (s Stored) Transposed() Stored {
 	s.Rows, s.Columns, s.Turned = s.Columns, s.Rows, !s.Turned
 	return s

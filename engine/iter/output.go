@@ -148,7 +148,7 @@ func (o *Output) Done(err error) (*tensor.Tensor, error) {
 	return o.To, err
 }
 
-// finish is all of Done but its common case, which is inlined. On an error there is no To.
+// finish is Done without its common case, which is inlined. On an error it clears To.
 func (o *Output) finish(err error) error {
 	if err == nil {
 		err = o.settle()
@@ -307,7 +307,7 @@ func (o *Output) resize() error {
 	return err
 }
 
-// written is the dtype of a To that is not Out.
+// written returns the dtype of a To that is not Out.
 func (o *Output) written() dtype.DType {
 	if o.RowMajor {
 		return o.Writes
@@ -349,7 +349,7 @@ func (o *Output) settle() error {
 	return o.moveTo(to)
 }
 
-// moveTo makes a tensor To, with the elements of the one before.
+// moveTo copies the elements of To to a tensor, which becomes To.
 func (o *Output) moveTo(to *tensor.Tensor) error {
 	if err := launch.Copy(o.Op, to, o.To); err != nil {
 		if to != o.Out {

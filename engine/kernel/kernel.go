@@ -116,10 +116,10 @@ func (k *Kernel) sign(signature string) {
 	}
 }
 
-// Row is the function for dtype d, 0 where the kernel has none; Call rejects that.
+// Row returns the function for dtype d, 0 where the kernel has none; Call rejects that.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d.Row()] }
 
-// For is the function for dtype d, or the error that op has none.
+// For returns the function for dtype d, or the error that op has none.
 func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 	if !k.Has(d) {
 		return 0, k.Lacks(op, d)
@@ -127,7 +127,7 @@ func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 	return k.rows[d.Row()], nil
 }
 
-// Lacks is the error that op has no function for dtype d.
+// Lacks returns the error that op has no function for dtype d.
 func (k *Kernel) Lacks(op string, d dtype.DType) error {
 	if d == dtype.Unpromoted {
 		return status.Unpromoted(op)

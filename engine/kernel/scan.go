@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// SortEntry is the scratch, in bytes, for the entry of an element of size bytes: its key and its index.
+// SortEntry returns the scratch, in bytes, for the entry of an element of size bytes: its key and its index.
 func SortEntry(size int64) int64 { return size + C.LT_SORT_INDEX }
 
 // Scan runs a kernel along the middle dimension of a contiguous tensor seen as Outer x N x Inner, for Width inner positions

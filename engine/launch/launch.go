@@ -47,7 +47,7 @@ func Register(t device.Type, d Device) {
 // Registered reports whether a type of device does any work.
 func Registered(t device.Type) bool { return registered[t] }
 
-// On is the device that works on tensors: that of the first which is not the host's.
+// On returns the device that works on tensors: that of the first which is not the host's.
 func On(t *tensor.Tensor, others ...*tensor.Tensor) *Device {
 	for _, other := range others {
 		if t.Device().Type == device.CPU {

@@ -80,7 +80,7 @@ func copyMeta(op string, w Copying) error {
 	return nil
 }
 
-// packMeta is a packed matrix without bytes.
+// packMeta returns a packed matrix without bytes.
 func packMeta(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return tensor.Empty(op, []int64{0}, dtype.Uint8, b.Device())
 }

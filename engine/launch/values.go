@@ -11,13 +11,13 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// view sees bytes as elements.
+// view views bytes as elements.
 func view[T any](bytes []byte) []T {
 	var element T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(unsafe.Sizeof(element)))
 }
 
-// read is the bytes of a tensor that has elements.
+// read returns the bytes of a tensor that has elements.
 func read(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Parts() != nil {
 		return nil, status.Runtimef("%s: an argument whose numbers are read must be strided, but is a %v tensor; to_dense() converts", op, t.Layout())
@@ -38,7 +38,7 @@ func read(op string, t *tensor.Tensor) ([]byte, error) {
 	return slices.Clone(bytes), err // which outlive the copy
 }
 
-// Item is the value of a tensor of one element.
+// Item returns the value of a tensor of one element.
 func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
 	if t.IsWrappedNumber() {
 		return t.Item(), nil
@@ -60,7 +60,7 @@ func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
 	return func(i int64) dtype.Scalar { return tensor.Get(unsafe.Add(data, i*d.Size()), d) }, nil
 }
 
-// Ints are the elements of a contiguous int64 tensor, not to be written.
+// Ints returns the elements of a contiguous int64 tensor, not to be written.
 func Ints(op string, t *tensor.Tensor) ([]int64, error) {
 	bytes, err := read(op, t)
 	return view[int64](bytes), err

@@ -52,7 +52,7 @@ func reshapes(call *aten.Call) bool {
 	return call.Category == "view" && (call.Names == "insert" || call.Names == "squeeze")
 }
 
-// namesOf are the names of a call's results.
+// namesOf returns the names of a call's results.
 func namesOf(call *aten.Call) ([]string, error) {
 	op, operands := call.Name, call.Operands()
 	switch call.Names {
@@ -87,7 +87,7 @@ func namesOf(call *aten.Call) ([]string, error) {
 	return self.Names(), nil
 }
 
-// dimsOf are the dimensions that a call is given: nil for all.
+// dimsOf returns the dimensions that a call is given: nil for all.
 func dimsOf(call *aten.Call) []int64 {
 	at := max(call.Place("dim"), call.Place("dims"))
 	if at < 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Dim is the dimension of t with a name.
+// Dim returns the dimension of t with a name.
 func Dim(op string, t *tensor.Tensor, name string) (int64, error) {
 	names := Of(t)
 	if at := slices.Index(names, name); at >= 0 && name != "" {

@@ -62,7 +62,7 @@ func namedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*ten
 	return r, err
 }
 
-// taken is how many dimensions an item of an index has.
+// taken returns how many dimensions an item of an index has.
 func taken(item ops.IndexItem) int {
 	switch {
 	case item.Kind == ops.IndexTensor && ops.IsMask(item.Tensor):
@@ -73,7 +73,7 @@ func taken(item ops.IndexItem) int {
 	return 0
 }
 
-// indexed are the names of a tensor with those given at an index that the operator has taken.
+// indexed returns the names of a tensor with those given at an index that the operator has taken.
 func indexed(names []string, items []ops.IndexItem) (left []string) {
 	rest := len(names)
 	for _, item := range items {

@@ -53,7 +53,7 @@ func join(op string, a, b []string) ([]string, error) {
 	return names, nil
 }
 
-// batch are the names of t without those of its last two dimensions.
+// batch returns the names of t without those of its last two dimensions.
 func batch(t *tensor.Tensor) []string {
 	names := t.Names()
 	return names[:max(len(names)-2, 0)]
@@ -108,7 +108,7 @@ func insert(op string, dim int64, operands ...*tensor.Tensor) ([]string, error) 
 	return slices.Insert(slices.Clone(names), at, ""), nil
 }
 
-// product are the names of the matrix product of the last two operands, unified with those of the first of three.
+// product returns the names of the matrix product of the last two operands, unified with those of the first of three.
 func product(op string, operands ...*tensor.Tensor) ([]string, error) {
 	a, b := operands[len(operands)-2], operands[len(operands)-1]
 	names, err := multiplied(op, Of(a), Of(b))
@@ -118,7 +118,7 @@ func product(op string, operands ...*tensor.Tensor) ([]string, error) {
 	return join(op, names, operands[0].Names())
 }
 
-// multiplied are the names of the product of matrices with the names a and b.
+// multiplied returns the names of the product of matrices with the names a and b.
 func multiplied(op string, a, b []string) ([]string, error) {
 	batch, err := join(op, a[:max(len(a)-2, 0)], b[:max(len(b)-2, 0)])
 	if err != nil {
@@ -134,7 +134,7 @@ func multiplied(op string, a, b []string) ([]string, error) {
 	return distinct(op, names, a, b)
 }
 
-// outer are those of the outer product of the last two operands, which are vectors, unified with those of the first of three.
+// outer returns those of the outer product of the last two operands, which are vectors, unified with those of the first of three.
 func outer(op string, operands ...*tensor.Tensor) ([]string, error) {
 	a, b := Of(operands[len(operands)-2]), Of(operands[len(operands)-1])
 	names, err := distinct(op, slices.Concat(a, b), a, b)
@@ -144,7 +144,7 @@ func outer(op string, operands ...*tensor.Tensor) ([]string, error) {
 	return join(op, names, operands[0].Names())
 }
 
-// inner are those of a product over the last dimension of both operands.
+// inner returns those of a product over the last dimension of both operands.
 func inner(op string, a, b *tensor.Tensor) ([]string, error) {
 	x, y := Of(a), Of(b)
 	return distinct(op, slices.Concat(x[:max(len(x)-1, 0)], y[:max(len(y)-1, 0)]), x, y)
@@ -158,7 +158,7 @@ func distinct(op string, names, a, b []string) ([]string, error) {
 	return names, nil
 }
 
-// Of are the names of t as a list of the length of its dimensions.
+// Of returns the names of t as a list of the length of its dimensions.
 func Of(t *tensor.Tensor) []string {
 	if names := t.Names(); names != nil {
 		return names

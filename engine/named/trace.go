@@ -61,7 +61,7 @@ func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([
 	return all, nil
 }
 
-// labelled is the dimension whose label a stride is a multiple of, -1 for none.
+// labelled returns the dimension whose label a stride is a multiple of, -1 for none.
 func labelled(stride int64, dims int) int {
 	for i := range dims {
 		if stride > 0 && stride%labels()[i] == 0 {

@@ -107,12 +107,12 @@ func NnSoftshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, erro
 	return nnSoftshrink.run(out, stored(lambd, self), self)
 }
 
-// NnElu is alpha (e^x - 1) below 0.
+// NnElu returns alpha (e^x - 1) below 0.
 func NnElu(out, self *tensor.Tensor, alpha float64) (*tensor.Tensor, error) {
 	return nnElu.run(out, floats(1, alpha, 1), self)
 }
 
-// Celu is alpha (e^(x / alpha) - 1) below 0.
+// Celu returns alpha (e^(x / alpha) - 1) below 0.
 func Celu(out, self *tensor.Tensor, alpha float64) (*tensor.Tensor, error) {
 	if alpha == 0 {
 		return nil, status.Runtimef("celu: alpha must not be 0")
@@ -120,7 +120,7 @@ func Celu(out, self *tensor.Tensor, alpha float64) (*tensor.Tensor, error) {
 	return celu.run(out, floats(1, alpha, alpha), self)
 }
 
-// Selu is the function of networks that normalize themselves.
+// Selu returns the function of networks that normalize themselves.
 func Selu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	const scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 	return selu.run(out, floats(scale, scale*alpha, 1), self)
@@ -131,7 +131,7 @@ func NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float
 	return nnEluGradient.run(nil, floats(positive, negative, divisor), given, self)
 }
 
-// NnSoftplus is log(1 + e^(beta x)) / beta.
+// NnSoftplus returns log(1 + e^(beta x)) / beta.
 func NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (*tensor.Tensor, error) {
 	return nnSoftplus.run(out, floats(beta, threshold), self)
 }
@@ -152,7 +152,7 @@ var (
 	geluTanhGradient = &pointwise{name: "nn_gelu_gradient", kernel: kernel.Get("gelu_tanh_gradient"), rule: promote}
 )
 
-// NnGelu is x times the distribution function of the normal distribution, or an approximation of that.
+// NnGelu returns x times the distribution function of the normal distribution, or an approximation of that.
 func NnGelu(out, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
 	switch approximate {
 	case "none":
@@ -171,7 +171,7 @@ func NnGeluGradient(given, self *tensor.Tensor, approximate string) (*tensor.Ten
 	return nnGeluGradient.run(nil, nil, given, self)
 }
 
-// NnHuberEach is half the square of small differences, and delta times the size of large ones, less half of delta.
+// NnHuberEach returns half the square of small differences, and delta times the size of large ones, less half of delta.
 func NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (*tensor.Tensor, error) {
 	return nnHuberEach.run(nil, floats(delta, scale), self, target)
 }

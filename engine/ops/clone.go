@@ -13,7 +13,7 @@ func Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return cloned("clone", self, self.DType(), self.Device(), f)
 }
 
-// Contiguous is self itself where its memory already has the format, and a copy otherwise.
+// Contiguous returns self itself where its memory already has the format, and a copy otherwise.
 func Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	switch f {
 	case shape.NoFormat:

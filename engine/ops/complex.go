@@ -115,7 +115,7 @@ func ResolveConj(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alia
 // ResolveNeg returns self itself; the layer of negated tensors computes their elements.
 func ResolveNeg(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
 
-// Angle is the angle of complex numbers; of reals, 0 or pi.
+// Angle returns the angle of complex numbers; of reals, 0 or pi.
 func Angle(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {

@@ -98,7 +98,7 @@ func Zero(self *tensor.Tensor) error {
 	return fillWith(self, dtype.IntScalar(0))
 }
 
-// Item is the value of a tensor with one element.
+// Item returns the value of a tensor with one element.
 func Item(self *tensor.Tensor) (dtype.Scalar, error) {
 	if self.Numel() != 1 {
 		return dtype.Scalar{}, status.Runtimef("item: a Tensor with %d elements cannot be converted to Scalar", self.Numel())

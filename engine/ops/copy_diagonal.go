@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// Diag makes a matrix with a vector on its diagonal, or copies the diagonal of a matrix.
+// Diag creates a matrix with a vector on its diagonal, or copies the diagonal of a matrix.
 func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	const op = "diag"
 	s := within(op)
@@ -81,7 +81,7 @@ func (s *scope) replace(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tenso
 	}
 }
 
-// replaced is a copy of self in which src replaces the part that see views.
+// replaced returns a copy of self in which src replaces the part that see views.
 func replaced(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()

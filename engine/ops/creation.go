@@ -138,7 +138,7 @@ func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, 
 	return EmptyStrided(size, shape.PermutedStrides(size, order), d, layout, dev)
 }
 
-// ScalarTensor makes a zero-dim tensor of one value.
+// ScalarTensor creates a zero-dim tensor of one value.
 func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	const op = "scalar_tensor"
 	d, dev, err := options(op, d, dtype.Default(), layout, dev)
@@ -237,12 +237,12 @@ func NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Lay
 	return NewFull(self, size, dtype.IntScalar(1), d, layout, dev)
 }
 
-// Eye makes a square identity matrix.
+// Eye creates a square identity matrix.
 func Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return EyeM(out, n, n, d, layout, dev)
 }
 
-// EyeM makes a matrix with ones on its diagonal.
+// EyeM creates a matrix with ones on its diagonal.
 func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if n < 0 || m < 0 {
 		return nil, status.Runtimef("eye: n and m must be greater or equal to 0, got %d and %d", n, m)

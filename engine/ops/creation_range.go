@@ -36,7 +36,7 @@ func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwi
 
 func isInt(s dtype.Scalar) bool { return s.IsInteger() || s.Kind == dtype.KindBool }
 
-// whole is a number without its fraction.
+// whole returns a number without its fraction.
 func whole(s dtype.Scalar) dtype.Scalar {
 	if s.IsInteger() {
 		return s
@@ -100,7 +100,7 @@ func countInts(start, end, step dtype.Scalar) (whole uint64, rest bool) {
 // negative reports whether an integer is below 0.
 func negative(s dtype.Scalar) bool { return s.Kind != dtype.KindUint && s.I < 0 }
 
-// signs are the bits of an integer before the lowest 64.
+// signs returns the bits of an integer before the lowest 64.
 func signs(s dtype.Scalar) uint64 {
 	if negative(s) {
 		return math.MaxUint64
@@ -137,7 +137,7 @@ func checkRange(op string, start, end, step dtype.Scalar) error {
 	return nil
 }
 
-// sequence makes n values from start by step.
+// sequence creates n values from start by step.
 func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if n >= math.MaxInt64 {
 		return nil, status.Runtimef("%s: invalid size, possible overflow: %v elements", op, n)
@@ -168,7 +168,7 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 	return sequence("range", out, n, start, step, d, dtype.Default(), layout, dev)
 }
 
-// spaced makes the tensor that linspace and logspace fill.
+// spaced creates the tensor that linspace and logspace fill.
 func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (to iter.Output, err error) {
 	if steps < 0 {
 		return to, status.Runtimef("%s: number of steps must be non-negative, got %d", op, steps)

@@ -25,13 +25,13 @@ func lower(row, col, offset int64) staircase {
 	return staircase{first, row, min(row-first, max(col-offset-first, 0)), first + offset + 1, func(i int64) (int64, int64) { return 0, min(i+offset+1, col) }}
 }
 
-// upper is the triangle from the diagonal at offset on.
+// upper returns the triangle from the diagonal at offset on.
 func upper(row, col, offset int64) staircase {
 	last := min(row, col-offset)
 	return staircase{0, last, last - min(max(-offset, 0), last), col - offset - last + 1, func(i int64) (int64, int64) { return max(i+offset, 0), col }}
 }
 
-// count is the number of elements.
+// count returns the number of elements.
 func (t *staircase) count(op string, col int64) (int64, error) {
 	if col == 0 || t.last <= t.first {
 		return 0, nil

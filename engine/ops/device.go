@@ -2,7 +2,7 @@ package ops
 
 import "github.com/libtensor/libtensor/engine/device"
 
-// DeviceCount is the number of devices of a type.
+// DeviceCount returns the number of devices of a type.
 func DeviceCount(name string) (int64, error) {
 	d, err := device.Parse(name)
 	if err != nil {
@@ -23,7 +23,7 @@ func DeviceAbsence(name string) (string, error) {
 // DeviceSynchronize waits for all work of a device.
 func DeviceSynchronize(d device.Device) error { return device.Synchronize("device_synchronize", d) }
 
-// DeviceMemory is the account of a device's memory.
+// DeviceMemory returns the account of a device's memory.
 func DeviceMemory(d device.Device) (inUse, peak, reserved, reservedPeak, limit, free, total int64, err error) {
 	m, err := device.MemoryOf("device_memory", d)
 	return m.InUse, m.Peak, m.Reserved, m.ReservedPeak, m.Limit, m.Free, m.Total, err
@@ -62,7 +62,7 @@ func DeviceSetMemoryLimit(d device.Device, nbytes int64) error {
 	return onDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.SetLimit(op, d, nbytes) })
 }
 
-// DeviceCurrent is the index of the current device of a type.
+// DeviceCurrent returns the index of the current device of a type.
 func DeviceCurrent(name string) (int64, error) {
 	d, err := device.Parse(name)
 	if err != nil {
@@ -77,7 +77,7 @@ func DeviceSetCurrent(d device.Device) error {
 	return onDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.SetCurrent(op, d) })
 }
 
-// DeviceName is the driver's name for a device.
+// DeviceName returns the driver's name for a device.
 func DeviceName(d device.Device) (string, error) {
 	const op = "device_name"
 	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (string, error) { return w.Name(op, d) })
@@ -89,7 +89,7 @@ func DeviceUuid(d device.Device) (string, error) {
 	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (string, error) { return w.UUID(op, d) })
 }
 
-// DeviceAttribute is a number that the driver has of a device.
+// DeviceAttribute returns a number that the driver has of a device.
 func DeviceAttribute(d device.Device, name string) (int64, error) {
 	const op = "device_attribute"
 	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (int64, error) { return w.Attribute(op, d, name) })

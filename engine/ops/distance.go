@@ -95,7 +95,7 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	return s.result(nil, s.cast(out, d))
 }
 
-// Pdist is the p-norm of the difference of every two rows of a matrix, those of a row to the later ones after each other.
+// Pdist returns the p-norm of the difference of every two rows of a matrix, those of a row to the later ones after each other.
 func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 	const op = "pdist"
 	d := self.DType()

@@ -15,7 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// fileBytes is a file as a uint8 tensor.
+// fileBytes returns a file as a uint8 tensor.
 func fileBytes(op string, size int64, write func(io.WriterAt) error) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()
@@ -276,7 +276,7 @@ func NpyLoadBytes(data *tensor.Tensor) (*tensor.Tensor, error) {
 	return npy.Load("npy_load_bytes", source, false)
 }
 
-// NpyLength is how many bytes a .npy file has, by its first ones.
+// NpyLength returns how many bytes a .npy file has, by its first ones.
 func NpyLength(head *tensor.Tensor) (int64, error) {
 	source, err := fileSource("npy_length", head)
 	if err != nil {

@@ -15,7 +15,7 @@ func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 	return nil
 }
 
-// filler is the number in a tensor that self's elements are to be filled with; any where nothing is known of both.
+// filler returns the number in a tensor that self's elements are to be filled with; any where nothing is known of both.
 func filler(op string, self, value *tensor.Tensor) (dtype.Scalar, error) {
 	if !launch.Known(self) && !launch.Known(value) {
 		return dtype.BoolScalar(false), nil

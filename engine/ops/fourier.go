@@ -85,7 +85,7 @@ func Transformable(op string, d dtype.DType) error {
 	return nil
 }
 
-// transformed are the dimensions that are named, each once and with elements, of a tensor that can be transformed.
+// transformed returns the dimensions that are named, each once and with elements, of a tensor that can be transformed.
 func transformed(op string, self *tensor.Tensor, dim []int64) ([]int, error) {
 	if err := Transformable(op, self.DType()); err != nil {
 		return nil, err

@@ -174,14 +174,14 @@ var (
 	specialShiftedChebyshevPolynomialW = &pointwise{name: "special_shifted_chebyshev_polynomial_w", kernel: kernel.Get("shifted_chebyshev_polynomial_w"), rule: promoteFloat}
 )
 
-// Mul is the operator mul.
+// Mul implements the operator mul.
 //
 // Multiplies `self` by `other`, element by element. Shapes are broadcast.
 func Mul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return mul.run(out, nil, self, other)
 }
 
-// Reciprocal is the operator reciprocal.
+// Reciprocal implements the operator reciprocal.
 //
 // Computes the reciprocal `1 / self` of each element. Integers and bool are converted to the
 // default dtype.
@@ -189,7 +189,7 @@ func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return reciprocal.run(out, nil, self)
 }
 
-// Copysign is the operator copysign.
+// Copysign implements the operator copysign.
 //
 // Returns the magnitude of `self` with the sign of `other`, element by element. Shapes are
 // broadcast.
@@ -197,7 +197,7 @@ func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return copysign.run(out, nil, self, other)
 }
 
-// Eq is the operator eq.
+// Eq implements the operator eq.
 //
 // Compares element by element whether `self` equals `other`. Shapes are broadcast. Returns a bool
 // tensor.
@@ -205,7 +205,7 @@ func Eq(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return eq.run(out, nil, self, other)
 }
 
-// Ne is the operator ne.
+// Ne implements the operator ne.
 //
 // Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
 // bool tensor.
@@ -213,7 +213,7 @@ func Ne(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return ne.run(out, nil, self, other)
 }
 
-// Lt is the operator lt.
+// Lt implements the operator lt.
 //
 // Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
 // bool tensor. Complex numbers are an error.
@@ -221,7 +221,7 @@ func Lt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lt.run(out, nil, self, other)
 }
 
-// Le is the operator le.
+// Le implements the operator le.
 //
 // Compares element by element whether `self` is less than or equal to `other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
@@ -229,7 +229,7 @@ func Le(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return le.run(out, nil, self, other)
 }
 
-// Gt is the operator gt.
+// Gt implements the operator gt.
 //
 // Compares element by element whether `self` is greater than `other`. Shapes are broadcast.
 // Returns a bool tensor. Complex numbers are an error.
@@ -237,7 +237,7 @@ func Gt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return gt.run(out, nil, self, other)
 }
 
-// Ge is the operator ge.
+// Ge implements the operator ge.
 //
 // Compares element by element whether `self` is greater than or equal to `other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
@@ -245,7 +245,7 @@ func Ge(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return ge.run(out, nil, self, other)
 }
 
-// Signbit is the operator signbit.
+// Signbit implements the operator signbit.
 //
 // Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
 // numbers are an error.
@@ -253,7 +253,7 @@ func Signbit(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return signbit.run(out, nil, self)
 }
 
-// Sqrt is the operator sqrt.
+// Sqrt implements the operator sqrt.
 //
 // Computes the square root of each element; NaN for negative real numbers. Integers and bool are
 // converted to the default dtype.
@@ -261,7 +261,7 @@ func Sqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sqrt.run(out, nil, self)
 }
 
-// Rsqrt is the operator rsqrt.
+// Rsqrt implements the operator rsqrt.
 //
 // Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
 // converted to the default dtype.
@@ -269,7 +269,7 @@ func Rsqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return rsqrt.run(out, nil, self)
 }
 
-// Exp is the operator exp.
+// Exp implements the operator exp.
 //
 // Computes the exponential function of each element: `e**x`. Integers and bool are converted to
 // the default dtype.
@@ -277,7 +277,7 @@ func Exp(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return exp.run(out, nil, self)
 }
 
-// Exp2 is the operator exp2.
+// Exp2 implements the operator exp2.
 //
 // Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
 // dtype.
@@ -285,7 +285,7 @@ func Exp2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return exp2.run(out, nil, self)
 }
 
-// Expm1 is the operator expm1.
+// Expm1 implements the operator expm1.
 //
 // Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
 // the default dtype.
@@ -293,7 +293,7 @@ func Expm1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return expm1.run(out, nil, self)
 }
 
-// Log is the operator log.
+// Log implements the operator log.
 //
 // Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
 // Integers and bool are converted to the default dtype.
@@ -301,7 +301,7 @@ func Log(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log.run(out, nil, self)
 }
 
-// Log2 is the operator log2.
+// Log2 implements the operator log2.
 //
 // Computes the base-2 logarithm of each element. Integers and bool are converted to the default
 // dtype.
@@ -309,7 +309,7 @@ func Log2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log2.run(out, nil, self)
 }
 
-// Log10 is the operator log10.
+// Log10 implements the operator log10.
 //
 // Computes the base-10 logarithm of each element. Integers and bool are converted to the default
 // dtype.
@@ -317,7 +317,7 @@ func Log10(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log10.run(out, nil, self)
 }
 
-// Log1p is the operator log1p.
+// Log1p implements the operator log1p.
 //
 // Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
 // the default dtype.
@@ -325,7 +325,7 @@ func Log1p(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log1p.run(out, nil, self)
 }
 
-// Sin is the operator sin.
+// Sin implements the operator sin.
 //
 // Computes the sine of each element, in radians. Integers and bool are converted to the default
 // dtype.
@@ -333,7 +333,7 @@ func Sin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sin.run(out, nil, self)
 }
 
-// Cos is the operator cos.
+// Cos implements the operator cos.
 //
 // Computes the cosine of each element, in radians. Integers and bool are converted to the default
 // dtype.
@@ -341,7 +341,7 @@ func Cos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return cos.run(out, nil, self)
 }
 
-// Tan is the operator tan.
+// Tan implements the operator tan.
 //
 // Computes the tangent of each element, in radians. Integers and bool are converted to the default
 // dtype.
@@ -349,7 +349,7 @@ func Tan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tan.run(out, nil, self)
 }
 
-// Asin is the operator asin.
+// Asin implements the operator asin.
 //
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
 // [-1, 1]. Integers and bool are converted to the default dtype.
@@ -357,7 +357,7 @@ func Asin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return asin.run(out, nil, self)
 }
 
-// Acos is the operator acos.
+// Acos implements the operator acos.
 //
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
 // outside of [-1, 1]. Integers and bool are converted to the default dtype.
@@ -365,7 +365,7 @@ func Acos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return acos.run(out, nil, self)
 }
 
-// Atan is the operator atan.
+// Atan implements the operator atan.
 //
 // Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
 // converted to the default dtype.
@@ -373,7 +373,7 @@ func Atan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atan.run(out, nil, self)
 }
 
-// Sinh is the operator sinh.
+// Sinh implements the operator sinh.
 //
 // Computes the hyperbolic sine of each element. Integers and bool are converted to the default
 // dtype.
@@ -381,7 +381,7 @@ func Sinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sinh.run(out, nil, self)
 }
 
-// Cosh is the operator cosh.
+// Cosh implements the operator cosh.
 //
 // Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
 // dtype.
@@ -389,7 +389,7 @@ func Cosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return cosh.run(out, nil, self)
 }
 
-// Tanh is the operator tanh.
+// Tanh implements the operator tanh.
 //
 // Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
 // dtype.
@@ -397,7 +397,7 @@ func Tanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tanh.run(out, nil, self)
 }
 
-// Asinh is the operator asinh.
+// Asinh implements the operator asinh.
 //
 // Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
 // default dtype.
@@ -405,7 +405,7 @@ func Asinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return asinh.run(out, nil, self)
 }
 
-// Acosh is the operator acosh.
+// Acosh implements the operator acosh.
 //
 // Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
 // and bool are converted to the default dtype.
@@ -413,7 +413,7 @@ func Acosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return acosh.run(out, nil, self)
 }
 
-// Atanh is the operator atanh.
+// Atanh implements the operator atanh.
 //
 // Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
 // 1]. Integers and bool are converted to the default dtype.
@@ -421,7 +421,7 @@ func Atanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atanh.run(out, nil, self)
 }
 
-// Sigmoid is the operator sigmoid.
+// Sigmoid implements the operator sigmoid.
 //
 // Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
 // converted to the default dtype.
@@ -429,7 +429,7 @@ func Sigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sigmoid.run(out, nil, self)
 }
 
-// Atan2 is the operator atan2.
+// Atan2 implements the operator atan2.
 //
 // Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of
 // the point with y = `self` and x = `other`. Shapes are broadcast.
@@ -437,7 +437,7 @@ func Atan2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return atan2.run(out, nil, self, other)
 }
 
-// Hypot is the operator hypot.
+// Hypot implements the operator hypot.
 //
 // Computes the hypotenuse `sqrt(self**2 + other**2)`, element by element, without overflow of the
 // squares. Shapes are broadcast.
@@ -445,7 +445,7 @@ func Hypot(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return hypot.run(out, nil, self, other)
 }
 
-// LogicalAnd is the operator logical_and.
+// LogicalAnd implements the operator logical_and.
 //
 // Computes the logical AND of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
@@ -453,7 +453,7 @@ func LogicalAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalAnd.run(out, nil, self, other)
 }
 
-// LogicalOr is the operator logical_or.
+// LogicalOr implements the operator logical_or.
 //
 // Computes the logical OR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
@@ -461,7 +461,7 @@ func LogicalOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalOr.run(out, nil, self, other)
 }
 
-// LogicalXor is the operator logical_xor.
+// LogicalXor implements the operator logical_xor.
 //
 // Computes the logical XOR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
@@ -469,14 +469,14 @@ func LogicalXor(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalXor.run(out, nil, self, other)
 }
 
-// LogicalNot is the operator logical_not.
+// LogicalNot implements the operator logical_not.
 //
 // Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 func LogicalNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalNot.run(out, nil, self)
 }
 
-// BitwiseAnd is the operator bitwise_and.
+// BitwiseAnd implements the operator bitwise_and.
 //
 // Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
 // Shapes are broadcast.
@@ -484,7 +484,7 @@ func BitwiseAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseAnd.run(out, nil, self, other)
 }
 
-// BitwiseOr is the operator bitwise_or.
+// BitwiseOr implements the operator bitwise_or.
 //
 // Computes the bitwise OR of `self` and `other`, element by element; for bool, the logical OR.
 // Shapes are broadcast.
@@ -492,7 +492,7 @@ func BitwiseOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseOr.run(out, nil, self, other)
 }
 
-// BitwiseXor is the operator bitwise_xor.
+// BitwiseXor implements the operator bitwise_xor.
 //
 // Computes the bitwise XOR (exclusive or) of `self` and `other`, element by element; for bool, the
 // logical XOR. Shapes are broadcast.
@@ -500,14 +500,14 @@ func BitwiseXor(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseXor.run(out, nil, self, other)
 }
 
-// BitwiseNot is the operator bitwise_not.
+// BitwiseNot implements the operator bitwise_not.
 //
 // Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 func BitwiseNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseNot.run(out, nil, self)
 }
 
-// BitwiseLeftShift is the operator bitwise_left_shift.
+// BitwiseLeftShift implements the operator bitwise_left_shift.
 //
 // Shifts the bits of `self` to the left by `other`, element by element. Shapes are broadcast. A
 // shift that is negative or at least the number of bits returns 0.
@@ -515,7 +515,7 @@ func BitwiseLeftShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseLeftShift.run(out, nil, self, other)
 }
 
-// BitwiseRightShift is the operator bitwise_right_shift.
+// BitwiseRightShift implements the operator bitwise_right_shift.
 //
 // Shifts the bits of `self` to the right by `other`, element by element, with sign extension
 // (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
@@ -524,14 +524,14 @@ func BitwiseRightShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) 
 	return bitwiseRightShift.run(out, nil, self, other)
 }
 
-// NnPreluEach is the operator nn.prelu_each.
+// NnPreluEach implements the operator nn.prelu_each.
 //
 // Multiplies negative elements by `weight`, which is broadcast. `prelu` calls it.
 func NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnPreluEach.run(nil, nil, self, weight)
 }
 
-// NnHardsigmoid is the operator nn.hardsigmoid.
+// NnHardsigmoid implements the operator nn.hardsigmoid.
 //
 // Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
 // / 6`.
@@ -539,56 +539,56 @@ func NnHardsigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardsigmoid.run(out, nil, self)
 }
 
-// NnHardswish is the operator nn.hardswish.
+// NnHardswish implements the operator nn.hardswish.
 //
 // Applies the hard swish to each element: `x * hardsigmoid(x)`.
 func NnHardswish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardswish.run(out, nil, self)
 }
 
-// NnHardswishGradient is the operator nn.hardswish_gradient.
+// NnHardswishGradient implements the operator nn.hardswish_gradient.
 //
 // Multiplies `given` by the derivative of `hardswish`.
 func NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardswishGradient.run(nil, nil, given, self)
 }
 
-// NnSilu is the operator nn.silu.
+// NnSilu implements the operator nn.silu.
 //
 // Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
 func NnSilu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSilu.run(out, nil, self)
 }
 
-// NnSiluGradient is the operator nn.silu_gradient.
+// NnSiluGradient implements the operator nn.silu_gradient.
 //
 // Multiplies `given` by the derivative of `silu`.
 func NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSiluGradient.run(nil, nil, given, self)
 }
 
-// NnMish is the operator nn.mish.
+// NnMish implements the operator nn.mish.
 //
 // Applies the Mish activation to each element: `x * tanh(softplus(x))`.
 func NnMish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnMish.run(out, nil, self)
 }
 
-// NnMishGradient is the operator nn.mish_gradient.
+// NnMishGradient implements the operator nn.mish_gradient.
 //
 // Multiplies `given` by the derivative of `mish`.
 func NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnMishGradient.run(nil, nil, given, self)
 }
 
-// NnTanhshrink is the operator nn.tanhshrink.
+// NnTanhshrink implements the operator nn.tanhshrink.
 //
 // Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
 func NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnTanhshrink.run(nil, nil, self)
 }
 
-// NnSoftsign is the operator nn.softsign.
+// NnSoftsign implements the operator nn.softsign.
 //
 // Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
 // dtype.
@@ -596,14 +596,14 @@ func NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSoftsign.run(nil, nil, self)
 }
 
-// NnSquaredError is the operator nn.squared_error.
+// NnSquaredError implements the operator nn.squared_error.
 //
 // Computes the squared difference of `self` and `target`, which `mse_loss` reduces.
 func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSquaredError.run(nil, nil, self, target)
 }
 
-// StandardGammaGrad is the operator standard_gamma_grad.
+// StandardGammaGrad implements the operator standard_gamma_grad.
 //
 // Computes d`output`/d`self` of samples `output` of the gamma distribution of shape parameter
 // `self` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
@@ -612,7 +612,7 @@ func StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor, error) {
 	return standardGammaGrad.run(nil, nil, self, output)
 }
 
-// DirichletGrad is the operator dirichlet_grad.
+// DirichletGrad implements the operator dirichlet_grad.
 //
 // Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
 // `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
@@ -620,7 +620,7 @@ func DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, error) {
 	return dirichletGrad.run(nil, nil, x, alpha, total)
 }
 
-// Frac is the operator frac.
+// Frac implements the operator frac.
 //
 // Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
 // error.
@@ -628,7 +628,7 @@ func Frac(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return frac.run(out, nil, self)
 }
 
-// Erf is the operator erf.
+// Erf implements the operator erf.
 //
 // Computes the error function of each element. Integers and bool are converted to the default
 // dtype.
@@ -636,7 +636,7 @@ func Erf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erf.run(out, nil, self)
 }
 
-// Erfc is the operator erfc.
+// Erfc implements the operator erfc.
 //
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
 // Integers and bool are converted to the default dtype.
@@ -644,7 +644,7 @@ func Erfc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erfc.run(out, nil, self)
 }
 
-// Erfinv is the operator erfinv.
+// Erfinv implements the operator erfinv.
 //
 // Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
 // are converted to the default dtype.
@@ -652,7 +652,7 @@ func Erfinv(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erfinv.run(out, nil, self)
 }
 
-// Lgamma is the operator lgamma.
+// Lgamma implements the operator lgamma.
 //
 // Computes the natural logarithm of the absolute value of the gamma function of each element.
 // Integers and bool are converted to the default dtype.
@@ -660,7 +660,7 @@ func Lgamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return lgamma.run(out, nil, self)
 }
 
-// Digamma is the operator digamma.
+// Digamma implements the operator digamma.
 //
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element. Integers and bool are converted to the default dtype.
@@ -668,7 +668,7 @@ func Digamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return digamma.run(out, nil, self)
 }
 
-// I0 is the operator i0.
+// I0 implements the operator i0.
 //
 // Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
 // bool are converted to the default dtype.
@@ -676,7 +676,7 @@ func I0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return i0.run(out, nil, self)
 }
 
-// Sinc is the operator sinc.
+// Sinc implements the operator sinc.
 //
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
 // Integers and bool are converted to the default dtype.
@@ -684,7 +684,7 @@ func Sinc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sinc.run(out, nil, self)
 }
 
-// Igamma is the operator igamma.
+// Igamma implements the operator igamma.
 //
 // Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
 // NaN for negative arguments. Shapes are broadcast.
@@ -692,7 +692,7 @@ func Igamma(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return igamma.run(out, nil, self, other)
 }
 
-// Igammac is the operator igammac.
+// Igammac implements the operator igammac.
 //
 // Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
 // NaN for negative arguments. Shapes are broadcast.
@@ -700,7 +700,7 @@ func Igammac(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return igammac.run(out, nil, self, other)
 }
 
-// Logaddexp is the operator logaddexp.
+// Logaddexp implements the operator logaddexp.
 //
 // Computes `log(exp(self) + exp(other))`, element by element, without overflow. Shapes are
 // broadcast.
@@ -708,14 +708,14 @@ func Logaddexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logaddexp.run(out, nil, self, other)
 }
 
-// Logaddexp2 is the operator logaddexp2.
+// Logaddexp2 implements the operator logaddexp2.
 //
 // Computes `log2(2**self + 2**other)`, element by element, without overflow. Shapes are broadcast.
 func Logaddexp2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logaddexp2.run(out, nil, self, other)
 }
 
-// Xlogy is the operator xlogy.
+// Xlogy implements the operator xlogy.
 //
 // Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
 // Shapes are broadcast.
@@ -723,7 +723,7 @@ func Xlogy(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return xlogy.run(out, nil, self, other)
 }
 
-// Gcd is the operator gcd.
+// Gcd implements the operator gcd.
 //
 // Computes the greatest common divisor of integers, element by element. It is nonnegative, except
 // for the most negative integer with itself or 0. Shapes are broadcast.
@@ -731,14 +731,14 @@ func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return gcd.run(out, nil, self, other)
 }
 
-// Lcm is the operator lcm.
+// Lcm implements the operator lcm.
 //
 // Computes the least common multiple of integers, element by element. Shapes are broadcast.
 func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lcm.run(out, nil, self, other)
 }
 
-// SpecialXlog1py is the operator special.xlog1py.
+// SpecialXlog1py implements the operator special.xlog1py.
 //
 // Computes `self * log1p(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
 // Shapes are broadcast.
@@ -746,7 +746,7 @@ func SpecialXlog1py(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialXlog1py.run(out, nil, self, other)
 }
 
-// SpecialZeta is the operator special.zeta.
+// SpecialZeta implements the operator special.zeta.
 //
 // Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k
 // >= 0. Shapes are broadcast.
@@ -754,7 +754,7 @@ func SpecialZeta(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialZeta.run(out, nil, self, other)
 }
 
-// SpecialEntr is the operator special.entr.
+// SpecialEntr implements the operator special.entr.
 //
 // Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative
 // numbers. Integers and bool are converted to the default dtype.
@@ -762,7 +762,7 @@ func SpecialEntr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialEntr.run(out, nil, self)
 }
 
-// SpecialErfcx is the operator special.erfcx.
+// SpecialErfcx implements the operator special.erfcx.
 //
 // Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
 // Integers and bool are converted to the default dtype.
@@ -770,7 +770,7 @@ func SpecialErfcx(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialErfcx.run(out, nil, self)
 }
 
-// SpecialNdtr is the operator special.ndtr.
+// SpecialNdtr implements the operator special.ndtr.
 //
 // Computes the cumulative distribution function of the standard normal distribution for each
 // element. Integers and bool are converted to the default dtype.
@@ -778,7 +778,7 @@ func SpecialNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialNdtr.run(out, nil, self)
 }
 
-// SpecialLogNdtr is the operator special.log_ndtr.
+// SpecialLogNdtr implements the operator special.log_ndtr.
 //
 // Computes the logarithm of the cumulative distribution function of the standard normal
 // distribution for each element, accurate in both tails. Integers and bool are converted to the
@@ -787,7 +787,7 @@ func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLogNdtr.run(out, nil, self)
 }
 
-// SpecialNdtri is the operator special.ndtri.
+// SpecialNdtri implements the operator special.ndtri.
 //
 // Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
 // each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers and bool are converted to
@@ -796,7 +796,7 @@ func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialNdtri.run(out, nil, self)
 }
 
-// SpecialI0e is the operator special.i0e.
+// SpecialI0e implements the operator special.i0e.
 //
 // Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
 // element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
@@ -804,7 +804,7 @@ func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI0e.run(out, nil, self)
 }
 
-// SpecialI1 is the operator special.i1.
+// SpecialI1 implements the operator special.i1.
 //
 // Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
 // bool are converted to the default dtype.
@@ -812,7 +812,7 @@ func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI1.run(out, nil, self)
 }
 
-// SpecialI1e is the operator special.i1e.
+// SpecialI1e implements the operator special.i1e.
 //
 // Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
 // element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
@@ -820,7 +820,7 @@ func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI1e.run(out, nil, self)
 }
 
-// SpecialBesselJ0 is the operator special.bessel_j0.
+// SpecialBesselJ0 implements the operator special.bessel_j0.
 //
 // Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
 // converted to the default dtype.
@@ -828,7 +828,7 @@ func SpecialBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ0.run(out, nil, self)
 }
 
-// SpecialBesselJ1 is the operator special.bessel_j1.
+// SpecialBesselJ1 implements the operator special.bessel_j1.
 //
 // Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
 // converted to the default dtype.
@@ -836,7 +836,7 @@ func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ1.run(out, nil, self)
 }
 
-// SpecialBesselY0 is the operator special.bessel_y0.
+// SpecialBesselY0 implements the operator special.bessel_y0.
 //
 // Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
 // negative numbers. Integers and bool are converted to the default dtype.
@@ -844,7 +844,7 @@ func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY0.run(out, nil, self)
 }
 
-// SpecialBesselY1 is the operator special.bessel_y1.
+// SpecialBesselY1 implements the operator special.bessel_y1.
 //
 // Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
 // negative numbers. Integers and bool are converted to the default dtype.
@@ -852,7 +852,7 @@ func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY1.run(out, nil, self)
 }
 
-// SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
+// SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 //
 // Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
 // NaN for negative numbers. Integers and bool are converted to the default dtype.
@@ -860,7 +860,7 @@ func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK0.run(out, nil, self)
 }
 
-// SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
+// SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 //
 // Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
 // NaN for negative numbers. Integers and bool are converted to the default dtype.
@@ -868,7 +868,7 @@ func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK1.run(out, nil, self)
 }
 
-// SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
+// SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 //
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
 // element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
@@ -877,7 +877,7 @@ func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, er
 	return specialScaledModifiedBesselK0.run(out, nil, self)
 }
 
-// SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
+// SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 //
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
 // element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
@@ -886,7 +886,7 @@ func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, er
 	return specialScaledModifiedBesselK1.run(out, nil, self)
 }
 
-// SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
+// SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 //
 // Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
 // x`, and 1 for 0. Integers and bool are converted to the default dtype.
@@ -894,7 +894,7 @@ func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) 
 	return specialSphericalBesselJ0.run(out, nil, self)
 }
 
-// SpecialAiryAi is the operator special.airy_ai.
+// SpecialAiryAi implements the operator special.airy_ai.
 //
 // Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
 // represented. Integers and bool are converted to the default dtype.
@@ -902,7 +902,7 @@ func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialAiryAi.run(out, nil, self)
 }
 
-// SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
+// SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 //
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
 // `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
@@ -911,7 +911,7 @@ func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 	return specialChebyshevPolynomialT.run(out, nil, x, n)
 }
 
-// SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
+// SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 //
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
 // `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
@@ -920,7 +920,7 @@ func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 	return specialChebyshevPolynomialU.run(out, nil, x, n)
 }
 
-// SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
+// SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 //
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
 // `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
@@ -929,7 +929,7 @@ func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 	return specialChebyshevPolynomialV.run(out, nil, x, n)
 }
 
-// SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
+// SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 //
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
 // `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
@@ -938,7 +938,7 @@ func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 	return specialChebyshevPolynomialW.run(out, nil, x, n)
 }
 
-// SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
+// SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
 //
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
@@ -948,7 +948,7 @@ func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error)
 	return specialHermitePolynomialH.run(out, nil, x, n)
 }
 
-// SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
+// SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
 //
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
@@ -958,7 +958,7 @@ func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 	return specialHermitePolynomialHe.run(out, nil, x, n)
 }
 
-// SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
+// SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
 //
 // Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
@@ -967,7 +967,7 @@ func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 	return specialLaguerrePolynomialL.run(out, nil, x, n)
 }
 
-// SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
+// SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
 //
 // Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
@@ -976,7 +976,7 @@ func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 	return specialLegendrePolynomialP.run(out, nil, x, n)
 }
 
-// SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
+// SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
 //
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
@@ -985,7 +985,7 @@ func SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tenso
 	return specialShiftedChebyshevPolynomialT.run(out, nil, x, n)
 }
 
-// SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
+// SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
 //
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
@@ -994,7 +994,7 @@ func SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tenso
 	return specialShiftedChebyshevPolynomialU.run(out, nil, x, n)
 }
 
-// SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
+// SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
 //
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
@@ -1003,7 +1003,7 @@ func SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tenso
 	return specialShiftedChebyshevPolynomialV.run(out, nil, x, n)
 }
 
-// SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
+// SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
 //
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// GeneratorNew makes a generator with PyTorch's initial seed.
+// GeneratorNew creates a generator with PyTorch's initial seed.
 func GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
 	kind, err := random.ParseKind("generator_new", engine)
 	if err != nil {
@@ -48,7 +48,7 @@ func GeneratorSeed(self *random.Generator) (int64, error) {
 	return int64(seed), nil
 }
 
-// GeneratorInitialSeed is the seed that a generator started from.
+// GeneratorInitialSeed returns the seed that a generator started from.
 func GeneratorInitialSeed(self *random.Generator) (int64, error) {
 	return int64(self.InitialSeed()), nil
 }
@@ -56,19 +56,19 @@ func GeneratorInitialSeed(self *random.Generator) (int64, error) {
 // GeneratorEngine names a generator's algorithm.
 func GeneratorEngine(self *random.Generator) (string, error) { return self.Kind().String(), nil }
 
-// GeneratorDevice is the device that a generator was made for.
+// GeneratorDevice returns the device that a generator was made for.
 func GeneratorDevice(self *random.Generator) (device.Device, error) { return self.Device, nil }
 
-// GeneratorClone is another generator in the same state.
+// GeneratorClone returns another generator in the same state.
 func GeneratorClone(self *random.Generator) (*random.Generator, error) { return self.Clone() }
 
-// GeneratorGetOffset is the number of words that a philox generator has given out.
+// GeneratorGetOffset returns the number of words that a philox generator has given out.
 func GeneratorGetOffset(self *random.Generator) (int64, error) { return self.Offset() }
 
 // GeneratorSetOffset continues from an offset.
 func GeneratorSetOffset(self *random.Generator, offset int64) error { return self.SetOffset(offset) }
 
-// GeneratorGetState is a generator's state as bytes.
+// GeneratorGetState returns a generator's state as bytes.
 func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 	state := self.State()
 	s := within("generator_get_state")

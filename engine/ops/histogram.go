@@ -238,7 +238,7 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 	return edges
 }
 
-// bounds are the smallest and the largest element of t.
+// bounds returns the smallest and the largest element of t.
 func (s *scope) bounds(t *tensor.Tensor) (from, to dtype.Scalar) {
 	if s.Err != nil {
 		return from, to

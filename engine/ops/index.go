@@ -47,7 +47,7 @@ func onlyMasks(selectors []selector) bool {
 	return !slices.ContainsFunc(selectors, func(x selector) bool { return !IsMask(x.Tensor) })
 }
 
-// consumes is the number of dimensions that an index item takes up.
+// consumes returns the number of dimensions that an index item takes up.
 func (item IndexItem) consumes() int {
 	switch item.Kind {
 	case IndexInt, IndexSlice:
@@ -61,7 +61,7 @@ func (item IndexItem) consumes() int {
 	return 0
 }
 
-// Position is where an item selects one element of a dimension: an integer's, or that of a zero-dim tensor of integers.
+// Position returns where an item selects one element of a dimension: an integer's, or that of a zero-dim tensor of integers.
 func (item IndexItem) Position() (position int64, ok bool) {
 	switch t := item.Tensor; item.Kind {
 	case IndexInt:
@@ -75,7 +75,7 @@ func (item IndexItem) Position() (position int64, ok bool) {
 	return 0, false
 }
 
-// unindexed is the number of self's dimensions that no item of an index takes up.
+// unindexed returns the number of self's dimensions that no item of an index takes up.
 func unindexed(op string, self *tensor.Tensor, items []IndexItem) (int, error) {
 	consumed, ellipses := 0, 0
 	for _, item := range items {
@@ -328,7 +328,7 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 	return out
 }
 
-// soleMask is the mask when a mask of all dimensions, on base's device, is all there is to an index.
+// soleMask returns the mask when a mask of all dimensions, on base's device, is all there is to an index.
 func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 	if len(selectors) == 0 || !launch.Known(base) {
 		return nil

@@ -52,7 +52,7 @@ func (a *indexed) combiningIn(s *scope, k *kernel.Kernel, self, source *tensor.T
 	return func() { a.run(s, k, [3]*tensor.Tensor{to, a.index, from}) }
 }
 
-// sumDType is the dtype in which k accumulates elements of d: 16-bit floats are summed and multiplied in float32 and rounded once.
+// sumDType returns the dtype in which k accumulates elements of d: 16-bit floats are summed and multiplied in float32 and rounded once.
 func (a *indexed) sumDType(k *kernel.Kernel, d dtype.DType) dtype.DType {
 	switch {
 	case k != scatterAdd && k != scatterMul:
@@ -69,7 +69,7 @@ func (a *indexed) sumDType(k *kernel.Kernel, d dtype.DType) dtype.DType {
 	return d
 }
 
-// mostTerms is the largest number of source elements that one element of the indexed tensor can receive.
+// mostTerms returns the largest number of source elements that one element of the indexed tensor can receive.
 func (a *indexed) mostTerms() int64 {
 	n := int64(1)
 	for i, size := range a.sizes {
@@ -180,7 +180,7 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 	return s.reshape(positions, positions.Numel()), s.expand(numbers, a.sizes)
 }
 
-// converted is t in dtype d.
+// converted returns t in dtype d.
 func (s *scope) converted(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, d) })
 }

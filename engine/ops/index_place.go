@@ -75,7 +75,7 @@ func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRang
 	return t
 }
 
-// counted is an int64 form of an index. Numbers beyond that are the largest one, which is no position either.
+// counted returns an int64 form of an index. Numbers beyond that are the largest one, which is no position either.
 func (s *scope) counted(index *tensor.Tensor) *tensor.Tensor {
 	if index.DType() == dtype.Uint64 {
 		most := s.Number(dtype.IntScalar(math.MaxInt64))
@@ -89,7 +89,7 @@ func numbersPlaces(d dtype.DType) bool {
 	return d == dtype.Int64 || d == dtype.Int32 || d == dtype.Uint16 || d == dtype.Uint32 || d == dtype.Uint64
 }
 
-// indexError is the error of indexing by a number that a dimension does not have.
+// indexError returns the error of indexing by a number that a dimension does not have.
 func indexError(op string, d int, size int64) func(int64) error {
 	return func(i int64) error {
 		return status.Indexf("%s: index %d is out of bounds for dimension %d with size %d", op, i, d, size)
@@ -110,7 +110,7 @@ func elementError(op string, t *tensor.Tensor) func(int64) error {
 	}
 }
 
-// sizeAt is the size of dimension d; a zero-dim tensor counts as one of size 1.
+// sizeAt returns the size of dimension d; a zero-dim tensor counts as one of size 1.
 func sizeAt(t *tensor.Tensor, d int) int64 {
 	if t.Dim() == 0 {
 		return 1

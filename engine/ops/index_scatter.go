@@ -163,8 +163,8 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	s.join(k, work, name, includeSelf)
 }
 
-// accumulates is the dtype of the copy of work that a reduction is computed in, that of work where it needs none: the sum for a mean
-// is rounded with it, and that of integers must not wrap. A copy of work for sums takes no more memory than its elements.
+// accumulates returns the dtype of the copy of work that a reduction is computed in, that of work where it needs none: the sum for a mean is rounded
+// with it, and that of integers must not wrap. A copy of work for sums takes no more memory than its elements.
 func (s *scattering) accumulates(k *kernel.Kernel, name string, work *tensor.Tensor) dtype.DType {
 	d := work.DType()
 	if name == "mean" && d.IsIntegral() && d != dtype.Uint64 {
@@ -200,7 +200,7 @@ func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, in
 	}
 }
 
-// counts is how many elements are summed at each place of work.
+// counts returns how many elements are summed at each place of work.
 func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -213,7 +213,7 @@ func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tenso
 	return counts
 }
 
-// identity is the value that a reduction starts from.
+// identity returns the value that a reduction starts from.
 func identity(name string, d dtype.DType) dtype.Scalar {
 	lo, hi := d.IntegerRange()
 	switch {
@@ -298,7 +298,7 @@ func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source
 	return s.reduced(out, self, reduce, includeSelf)
 }
 
-// reduced is self, in place or in another tensor, with the source combined into it.
+// reduced returns self, in place or in another tensor, with the source combined into it.
 func (s *scattering) reduced(out, self *tensor.Tensor, name string, includeSelf bool) (*tensor.Tensor, error) {
 	if s.Err == nil && name == "mean" && self.DType() == dtype.Bool {
 		s.Err = status.NotImplementedf("%s: mean is not implemented for dtype bool", s.Op)

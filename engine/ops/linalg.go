@@ -77,7 +77,7 @@ func CheckPivots(op, name string, factors, pivots *tensor.Tensor) error {
 	return err
 }
 
-// columnStrides are those of matrices in column-major order, one after another.
+// columnStrides returns those of matrices in column-major order, one after another.
 func columnStrides(sizes []int64) []int64 {
 	turned := slices.Clone(sizes)
 	n := len(sizes)
@@ -97,7 +97,7 @@ func (s *scope) columns(like *tensor.Tensor, d dtype.DType, sizes []int64) *tens
 	})
 }
 
-// inColumns is a copy of matrices in column-major order and in the dtype that they are computed in.
+// inColumns returns a copy of matrices in column-major order and in the dtype that they are computed in.
 func (s *scope) inColumns(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -133,7 +133,7 @@ func (s *scope) clear(t *tensor.Tensor, below bool) {
 	})
 }
 
-// rounded is a result in another dtype, with the same layout.
+// rounded returns a result in another dtype, with the same layout.
 func (s *scope) rounded(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, d) })
 }

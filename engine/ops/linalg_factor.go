@@ -93,7 +93,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	return s.Give(order)
 }
 
-// LinalgInvEx is the inverse of matrices.
+// LinalgInvEx returns the inverse of matrices.
 func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.inv_ex"
 	if err := CheckSquare(op, "A", a); err != nil {
@@ -225,7 +225,7 @@ func checkReflections(op string, input, tau *tensor.Tensor) error {
 	return nil
 }
 
-// LinalgHouseholderProduct is the first columns of the product of reflections.
+// LinalgHouseholderProduct returns the first columns of the product of reflections.
 func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.householder_product"
 	if err := checkReflections(op, input, tau); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// LinalgSolveEx is the X of A X = B, or of X A = B where left is not set. B may be vectors.
+// LinalgSolveEx returns the X of A X = B, or of X A = B where left is not set. B may be vectors.
 func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.solve_ex"
 	if err := checkPair(op, "A", "B", a, b); err != nil {
@@ -55,7 +55,7 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 	return r[0], r[1], err
 }
 
-// solved is the X of A X = B for matrices.
+// solved returns the X of A X = B for matrices.
 func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	n, _ := shape.Matrix(a.Sizes())
 	if rows, _ := shape.Matrix(b.Sizes()); rows != n {
@@ -81,7 +81,7 @@ func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	return x, info
 }
 
-// LinalgSolveTriangular is the X of A X = B, or of X A = B where left is not set, for triangles A.
+// LinalgSolveTriangular returns the X of A X = B, or of X A = B where left is not set, for triangles A.
 func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (*tensor.Tensor, error) {
 	const op = "linalg.solve_triangular"
 	if err := cmp.Or(checkPair(op, "A", "B", self, b), CheckMatrices(op, "B", b)); err != nil {
@@ -105,7 +105,7 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 	return r[0], err
 }
 
-// LinalgLdlSolve is the X of A X = B for a matrix that ldl_factor factored.
+// LinalgLdlSolve returns the X of A X = B for a matrix that ldl_factor factored.
 func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	const op = "linalg.ldl_solve"
 	if err := cmp.Or(checkPair(op, "LD", "B", ld, b), CheckMatrices(op, "B", b), CheckPivots(op, "pivots", ld, pivots)); err != nil {

@@ -130,7 +130,7 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 	return r[0], r[1], r[2], err
 }
 
-// LinalgSvdvals are the singular values, in falling order.
+// LinalgSvdvals returns the singular values, in falling order.
 func LinalgSvdvals(out, a *tensor.Tensor, driver string) (*tensor.Tensor, error) {
 	const op = "linalg.svdvals"
 	if err := CheckMatrices(op, "A", a); err != nil {

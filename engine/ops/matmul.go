@@ -141,7 +141,7 @@ func checkMatrices(op, nameA, nameB string, a, b *tensor.Tensor, dims int) error
 	return nil
 }
 
-// Mm is the product of two matrices.
+// Mm returns the product of two matrices.
 func Mm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := checkMatrices("mm", "self", "mat2", self, mat2, 2); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func Mm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return matrixProduct("mm", out, nil, self, mat2, []int64{self.Sizes()[0], mat2.Sizes()[1]}, unscale, zero)
 }
 
-// Bmm is the product of two batches of matrices.
+// Bmm returns the product of two batches of matrices.
 func Bmm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := checkMatrices("bmm", "batch1", "batch2", self, mat2, 3); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func Bmm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return matrixProduct("bmm", out, nil, self, mat2, []int64{self.Sizes()[0], self.Sizes()[1], mat2.Sizes()[2]}, unscale, zero)
 }
 
-// Addmm is beta*self + alpha*(mat1 @ mat2).
+// Addmm returns beta*self + alpha*(mat1 @ mat2).
 func Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if err := checkMatrices("addmm", "mat1", "mat2", mat1, mat2, 2); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func checkInPlace(op string, out, self *tensor.Tensor, sizes []int64) error {
 	return iter.Fits(op, out, sizes)
 }
 
-// Baddbmm is beta*self + alpha*(batch1 @ batch2).
+// Baddbmm returns beta*self + alpha*(batch1 @ batch2).
 func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if err := wantBatches("baddbmm", batch1, batch2); err != nil {
 		return nil, err
@@ -184,8 +184,7 @@ func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar)
 	return matrixProduct("baddbmm", out, self, batch1, batch2, []int64{batch1.Sizes()[0], batch1.Sizes()[1], batch2.Sizes()[2]}, alpha, beta)
 }
 
-// Addbmm is beta*self + alpha times the sum over the batch of batch1 @ batch2: one product along batch and inner dimension
-// together.
+// Addbmm returns beta*self + alpha times the sum over the batch of batch1 @ batch2: one product along batch and inner dimension together.
 func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if err := wantBatches("addbmm", batch1, batch2); err != nil {
 		return nil, err
@@ -239,12 +238,12 @@ func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 0) })
 }
 
-// Addmv is beta*self + alpha*(mat @ vec).
+// Addmv returns beta*self + alpha*(mat @ vec).
 func Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	return matrixVector("addmv", out, self, mat, vec, beta, alpha)
 }
 
-// Mv is the product of a matrix and a vector.
+// Mv returns the product of a matrix and a vector.
 func Mv(out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 	return matrixVector("mv", out, nil, self, vec, zero, unscale)
 }
@@ -277,7 +276,7 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	return to.Done(s.Err)
 }
 
-// Dot is the sum of the products of two vectors' elements.
+// Dot returns the sum of the products of two vectors' elements.
 func Dot(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return innerProduct("dot", out, self, other, false)
 }
@@ -310,8 +309,8 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 // addOuter adds a product of a column and a row.
 var addOuter = &pointwise{name: "addr", kernel: kernel.Get("addcmul"), rule: promote}
 
-// Addr is beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0,
-// self is not read.
+// Addr returns beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0, self is
+// not read.
 func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	for i, t := range []*tensor.Tensor{vec1, vec2} {
 		if err := wantDims("addr", []string{"vec1", "vec2"}[i], t, 1); err != nil {
@@ -352,7 +351,7 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	return addOuter.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, alpha) }, self, a, b)
 }
 
-// scaled is t times factor, as dtype d holds it.
+// scaled returns t times factor, as dtype d holds it.
 func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || factor.Equal(1) {
 		return t
@@ -406,7 +405,7 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(out, s.reshape(product, sizes...))
 }
 
-// batchedProduct is a contiguous tensor of the products, as one large product where b is a single matrix.
+// batchedProduct returns a contiguous tensor of the products, as one large product where b is a single matrix.
 func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64) *tensor.Tensor {
 	count, err := shape.Numel(s.Op, append(slices.Clone(batch), m))
 	if s.Err = err; err != nil {

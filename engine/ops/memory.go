@@ -55,7 +55,7 @@ func MemorySummary() (string, error) {
 	return b.String(), err
 }
 
-// readable is a number of bytes with its unit.
+// readable returns a number of bytes with its unit.
 func readable(bytes int64) string {
 	if bytes < 1024 {
 		return fmt.Sprintf("%d B", bytes)

@@ -34,7 +34,7 @@ func checkNotEmpty(op string, t *tensor.Tensor, mask []bool, all bool) error {
 	return nil
 }
 
-// wantOrder is the error for operators that need an order.
+// wantOrder returns the error for operators that need an order.
 func wantOrder(op string, t *tensor.Tensor) error {
 	if t.DType().IsComplex() {
 		return status.NotImplementedf("%s: not implemented for %v; complex numbers have no order", op, t.DType())
@@ -83,12 +83,12 @@ func extremeOfAll(op string, r reducer, out, self *tensor.Tensor) (*tensor.Tenso
 	return DeliverCast(op, out, made)
 }
 
-// Max is the largest of all elements.
+// Max returns the largest of all elements.
 func Max(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return extremeOfAll("max", amaxOf, out, self)
 }
 
-// Min is the smallest of all elements.
+// Min returns the smallest of all elements.
 func Min(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return extremeOfAll("min", aminOf, out, self)
 }
@@ -186,12 +186,12 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	return to.Done(err)
 }
 
-// Argmax is the index of the first largest element along dim, or of all elements in row-major order.
+// Argmax returns the index of the first largest element along dim, or of all elements in row-major order.
 func Argmax(out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
 	return argument("argmax", argmaxOf, out, self, dim, keepdim)
 }
 
-// Argmin is the index of the first smallest element along dim, or of all elements in row-major order.
+// Argmin returns the index of the first smallest element along dim, or of all elements in row-major order.
 func Argmin(out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
 	return argument("argmin", argminOf, out, self, dim, keepdim)
 }

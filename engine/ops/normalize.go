@@ -104,7 +104,7 @@ func (n *normalization) fit(weight, bias, mean, rstd *tensor.Tensor) {
 	}
 }
 
-// laid is t in dtype d, with its elements in the order of the format.
+// laid returns t in dtype d, with its elements in the order of the format.
 func (n *normalization) laid(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if n.Err != nil || t.DType() == d && shape.IsFormat(t.Sizes(), t.Strides(), n.format) {
 		return t
@@ -112,7 +112,7 @@ func (n *normalization) laid(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return n.Keep(cloned(n.Op, t, d, t.Device(), n.format))
 }
 
-// like makes a tensor like t in the format.
+// like creates a tensor like t in the format.
 func (n *normalization) like(t *tensor.Tensor) *tensor.Tensor {
 	return n.Step(func() (*tensor.Tensor, error) { return emptyLike(n.Op, t, t.DType(), t.Device(), n.format) })
 }
@@ -218,7 +218,7 @@ func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, chan
 	return n.forward(self, weight, bias, nil, nil)
 }
 
-// NnNormalizeGroupsGradient is its gradient.
+// NnNormalizeGroupsGradient returns its gradient.
 func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	n := normalizing("nn_normalize_groups_gradient", self, given, mean, rstd, weight)
 	n.Centred = centred
@@ -234,7 +234,7 @@ func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps floa
 	return n.forward(self, weight, bias, mean, rstd)
 }
 
-// NnNormalizeChannelsGradient is its gradient.
+// NnNormalizeChannelsGradient returns its gradient.
 func NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	n := normalizing("nn_normalize_channels_gradient", self, given, mean, rstd, weight)
 	n.Fixed, n.Centred = fixed, true

@@ -123,7 +123,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	return to.Done(launch.On(to.To).Elementwise(p.name, w))
 }
 
-// unpromoted is the error of operands without a dtype in common: it names the first two dtypes of which one is an eight-bit float.
+// unpromoted returns the error of operands without a dtype in common: it names the first two dtypes of which one is an eight-bit float.
 func unpromoted(op string, operands ...*tensor.Tensor) error {
 	for i, first := range operands {
 		for _, other := range operands[i+1:] {
@@ -192,7 +192,7 @@ func fill(op string, out, self *tensor.Tensor, result dtype.DType, exact bool, v
 	return to.Done(err)
 }
 
-// typeOrdered is the TypeError of operators that need an order.
+// typeOrdered returns the TypeError of operators that need an order.
 func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	for _, t := range operands {
 		if t.DType().IsComplex() {

@@ -21,7 +21,7 @@ var (
 	fromColumnsKernel         = kernel.Get("from_columns")
 )
 
-// NnLargest is the largest element of each window.
+// NnLargest returns the largest element of each window.
 func NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	p := pool("nn_largest", maxPoolKernel, taps, stride, padding, dilation)
 	defer p.Close()
@@ -30,7 +30,7 @@ func NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int
 	return p.run(p.Results)
 }
 
-// NnLargestPlaces is the largest element of each window, and its place in the image.
+// NnLargestPlaces returns the largest element of each window, and its place in the image.
 func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (values, indices *tensor.Tensor, err error) {
 	p := pool("nn_largest_places", maxPoolKernel, taps, stride, padding, dilation)
 	defer p.Close()
@@ -78,7 +78,7 @@ func NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.Me
 	return p.run(p.Images)
 }
 
-// NnAverage is the mean of each window.
+// NnAverage returns the mean of each window.
 func NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	p := pool("nn_average", averagePoolKernel, taps, stride, padding, ones(taps))
 	defer p.Close()
@@ -147,7 +147,7 @@ func pool(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) 
 	return &pooler{*within(op), launch.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
 }
 
-// laid is t in a format that kernels read.
+// laid returns t in a format that kernels read.
 func (p *pooler) laid(t *tensor.Tensor, format shape.MemoryFormat) *tensor.Tensor {
 	if n := t.Dim() - 2; n < 1 || n > 3 {
 		p.Failf("windows are taken of one to three dimensions behind those of examples and channels, but sizes are %v", t.Sizes())
@@ -161,7 +161,7 @@ func (p *pooler) laid(t *tensor.Tensor, format shape.MemoryFormat) *tensor.Tenso
 	return p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, t, t.DType(), t.Device(), format) })
 }
 
-// like is a tensor with other sizes behind those of examples and channels.
+// like returns a tensor with other sizes behind those of examples and channels.
 func (p *pooler) like(t *tensor.Tensor, sizes []int64, d dtype.DType, format shape.MemoryFormat) *tensor.Tensor {
 	if p.Err == nil && (len(sizes) != t.Dim()-2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 })) {
 		p.Failf("expected %d sizes, none of them negative, for a tensor of sizes %v, but got %v", t.Dim()-2, t.Sizes(), sizes)

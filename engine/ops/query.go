@@ -63,7 +63,7 @@ func Shown(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return cloned(s.Op, t, t.DType(), device.Host, shape.Preserve) })
 }
 
-// ScalarOperand makes a zero-dim tensor that counts as a number.
+// ScalarOperand creates a zero-dim tensor that counts as a number.
 func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
 	return tensor.WrappedNumber(value)
 }
@@ -105,7 +105,7 @@ func SetDefaultDtype(d dtype.DType) error {
 	return nil
 }
 
-// GetDefaultDtype is the dtype of float numbers and factories.
+// GetDefaultDtype returns the dtype of float numbers and factories.
 func GetDefaultDtype() (dtype.DType, error) { return dtype.Default(), nil }
 
 // ParseDevice reads a device's name.
@@ -120,7 +120,7 @@ func SetNumThreads(n int64) error {
 	return nil
 }
 
-// GetNumThreads is the bound on the threads of one operator.
+// GetNumThreads returns the bound on the threads of one operator.
 func GetNumThreads() (int64, error) { return int64(parallel.Threads()), nil }
 
 // SetWarnAlways sets whether repeated warnings are reported each time.

@@ -68,7 +68,7 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 	return fillAt(whole*(columns+1), 1, rows-whole*(columns+1))
 }
 
-// NnCounts are the elements of a vector of int64.
+// NnCounts returns the elements of a vector of int64.
 func NnCounts(self *tensor.Tensor) ([]int64, error) {
 	const op = "nn_counts"
 	if self.Dim() != 1 || self.DType() != dtype.Int64 {

@@ -27,7 +27,7 @@ func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Di
 	return launch.On(t).Draw(op, launch.Drawing{To: t, Each: each, Generator: g, From: from})
 }
 
-// defaultGenerator is that of random functions that are given none.
+// defaultGenerator returns that of random functions that are given none.
 func defaultGenerator(d device.Device) *random.Generator {
 	if d.Type == device.CUDA {
 		return random.DefaultOf(int(d.Index))

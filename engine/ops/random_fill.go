@@ -103,10 +103,10 @@ func ManualSeed(seed int64) error {
 	return GeneratorManualSeed(random.Default, seed)
 }
 
-// DefaultGenerator is the generator of random functions that are given none.
+// DefaultGenerator returns the generator of random functions that are given none.
 func DefaultGenerator() (*random.Generator, error) { return random.Default, nil }
 
-// DefaultGeneratorOf is the generator of random functions that are given none, for tensors of a device.
+// DefaultGeneratorOf returns the generator of random functions that are given none, for tensors of a device.
 func DefaultGeneratorOf(dev device.Device) (*random.Generator, error) {
 	const op = "default_generator"
 	dev, err := device.Resolve(op, dev)

@@ -54,7 +54,7 @@ func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, k
 	return r.reduce(op, out, in, mask, keepdim, compute, result)
 }
 
-// reducedSizes are the sizes that remain of sizes when the dimensions in mask are reduced.
+// reducedSizes returns the sizes that remain of sizes when the dimensions in mask are reduced.
 func reducedSizes(sizes []int64, mask []bool, keepdim bool) []int64 {
 	out := make([]int64, 0, len(sizes))
 	for d, s := range sizes {

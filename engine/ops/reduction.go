@@ -25,7 +25,7 @@ var (
 	normOtherOf = newReducer("norm_p")
 )
 
-// sumDType is the dtype of a sum or product: as given, else the output's, else that of sums of self's elements.
+// sumDType returns the dtype of a sum or product: as given, else the output's, else that of sums of self's elements.
 func sumDType(d dtype.DType, out, self *tensor.Tensor) dtype.DType {
 	switch {
 	case d != dtype.None:
@@ -36,7 +36,7 @@ func sumDType(d dtype.DType, out, self *tensor.Tensor) dtype.DType {
 	return self.DType().Summed()
 }
 
-// sumCompute is the dtype in which elements of self enter a sum of dtype d: narrow integers widen on the way.
+// sumCompute returns the dtype in which elements of self enter a sum of dtype d: narrow integers widen on the way.
 func sumCompute(d dtype.DType, self *tensor.Tensor) dtype.DType {
 	if (d == dtype.Int64 || d == dtype.Uint64) && self.DType().IsIntegral() {
 		return self.DType()
@@ -110,7 +110,7 @@ func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tens
 	return prodOf.reduceRounded("prod", out, self, mask, keepdim, compute, d)
 }
 
-// floatingDType is the dtype of a mean: as given or self's, rejected unless floating or complex.
+// floatingDType returns the dtype of a mean: as given or self's, rejected unless floating or complex.
 func floatingDType(op string, d dtype.DType, self *tensor.Tensor) (dtype.DType, error) {
 	what := "optional"
 	if d == dtype.None {
@@ -192,8 +192,8 @@ func CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	return nonzeroOf.reduce("count_nonzero", nil, self, mask, false, dtype.Bool, dtype.Int64)
 }
 
-// Norm is the vector p-norm over dim: the p-th root of the sum of |x|^p; the largest and smallest |x| for p of inf and -inf;
-// the number of elements that are not zero for p of 0. No p means 2.
+// Norm returns the vector p-norm over dim: the p-th root of the sum of |x|^p; the largest and smallest |x| for p of inf and -inf; the number of
+// elements that are not zero for p of 0. No p means 2.
 func Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if p.IsNone() {
 		p = dtype.IntScalar(2)
@@ -271,7 +271,7 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 	return scaledNorm(normOtherOf, d, p).reduce(op, out, self, mask, keepdim, d, result, p)
 }
 
-// LinalgVectorNorm is the vector norm of order ord over dim.
+// LinalgVectorNorm returns the vector norm of order ord over dim.
 func LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if err := RealOrder("linalg.vector_norm", ord); err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ const (
 	leastExponent64, mostExponent64 = -969, 1023
 )
 
-// scaledNorm is the p-norm, which the sum of powers of the magnitudes is computed for in dtype d.
+// scaledNorm returns the p-norm, which the sum of powers of the magnitudes is computed for in dtype d.
 func scaledNorm(r reducer, d dtype.DType, p float64) scaled {
 	least, most := leastExponent32, mostExponent32
 	if d.ToReal() == dtype.Float64 {
@@ -43,12 +43,12 @@ func scaledNorm(r reducer, d dtype.DType, p float64) scaled {
 	return n
 }
 
-// scaledMean is r, a mean of float64 or complex128, whose sum may overflow.
+// scaledMean returns r, a mean of float64 or complex128, whose sum may overflow.
 func scaledMean(r reducer) scaled {
 	return scaled{reducer: r, by: normMaxOf, power: 1, low: -math.MaxFloat64, high: math.MaxFloat64, nan: true}
 }
 
-// scaledMoment is r, the variance, or the standard deviation where root is set, of float64 or complex128, whose squares may overflow and
+// scaledMoment returns r, the variance, or the standard deviation where root is set, of float64 or complex128, whose squares may overflow and
 // underflow.
 func scaledMoment(r reducer, root bool) scaled {
 	if root {

@@ -43,22 +43,22 @@ func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
 	}, self)
 }
 
-// Maximum is the larger of two elements; NaN wins.
+// Maximum returns the larger of two elements; NaN wins.
 func Maximum(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return maximum.ordered(out, self, other)
 }
 
-// Minimum is the smaller of two elements; NaN wins.
+// Minimum returns the smaller of two elements; NaN wins.
 func Minimum(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return minimum.ordered(out, self, other)
 }
 
-// Fmax is the larger of two elements; a number wins over NaN.
+// Fmax returns the larger of two elements; a number wins over NaN.
 func Fmax(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return fmax.withoutNaN(maximum, out, self, other)
 }
 
-// Fmin is the smaller of two elements; a number wins over NaN.
+// Fmin returns the smaller of two elements; a number wins over NaN.
 func Fmin(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return fmin.withoutNaN(minimum, out, self, other)
 }
@@ -116,8 +116,8 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Last(func() (*tensor.Tensor, error) { return clampTensor.run(out, nil, self, low, high) })
 }
 
-// bound is a limit as the result's dtype can have it: a number below an integer dtype's range is no lower bound, and one above
-// it no upper bound.
+// bound returns a limit as the result's dtype can have it: a number below an integer dtype's range is no lower bound, and one above it no upper
+// bound.
 func (s *scope) bound(d dtype.DType, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	if s.Err != nil || !limit.IsWrappedNumber() || d == dtype.Bool {
 		return limit

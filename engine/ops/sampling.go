@@ -148,7 +148,7 @@ func (p *sampler) give(given *tensor.Tensor) {
 	p.Values = p.laid(given)
 }
 
-// laid is t in row-major order.
+// laid returns t in row-major order.
 func (p *sampler) laid(t *tensor.Tensor) *tensor.Tensor {
 	if p.Err != nil || t.IsContiguous() {
 		return t

@@ -78,12 +78,12 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	return to.Done(err)
 }
 
-// Cumsum is the running sum along dim.
+// Cumsum returns the running sum along dim.
 func Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	return scanNumbers("cumsum", cumsumKernel, out, self, dim, d)
 }
 
-// Cumprod is the running product along dim.
+// Cumprod returns the running product along dim.
 func Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	return scanNumbers("cumprod", cumprodKernel, out, self, dim, d)
 }
@@ -96,7 +96,7 @@ func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int6
 	return scan(op, k, out, self, dim, d)
 }
 
-// Logcumsumexp is the logarithm of the running sum of exponentials along dim.
+// Logcumsumexp returns the logarithm of the running sum of exponentials along dim.
 func Logcumsumexp(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
@@ -144,7 +144,7 @@ func Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor
 	return soft("softmax", softmaxKernel, out, self, dim, d)
 }
 
-// LogSoftmax is the logarithm of Softmax.
+// LogSoftmax returns the logarithm of Softmax.
 func LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	return soft("log_softmax", logSoftmaxKernel, out, self, dim, d)
 }
@@ -159,7 +159,7 @@ func soft(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	return scan(op, k, out, self, dim, d)
 }
 
-// NnSoftmaxGradient is the gradient of softmax, or of its logarithm, by its result.
+// NnSoftmaxGradient returns the gradient of softmax, or of its logarithm, by its result.
 func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (*tensor.Tensor, error) {
 	const op = "nn_softmax_gradient"
 	at, err := shape.WrapDim(op, dim, output.Dim())
@@ -189,7 +189,7 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 	return s.result(nil, to)
 }
 
-// Logsumexp is the logarithm of the sum of exponentials over dim.
+// Logsumexp returns the logarithm of the sum of exponentials over dim.
 func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	const op = "logsumexp"
 	d := self.DType()

@@ -17,7 +17,7 @@ import (
 // scope owns the temporaries of an operator and has methods for its intermediate ops.
 type scope struct{ owner.Scope }
 
-// within is a scope of an operator.
+// within returns a scope of an operator.
 func within(op string) *scope { return &scope{owner.Scope{Op: op}} }
 
 // result returns t, or writes it to out if out is not nil. out may not share memory with the tensors in apart.
@@ -78,7 +78,7 @@ func writtenOut(op string, t *tensor.Tensor) error {
 	return status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", op, t.Layout())
 }
 
-// resultIn is the output for t, a finished result.
+// resultIn returns the output for t, a finished result.
 func resultIn(op string, out, t *tensor.Tensor) iter.Output {
 	return iter.Output{Op: op, Out: out, Sizes: t.Sizes(), DType: t.DType(), Device: t.Device(), Exact: true}
 }
@@ -103,12 +103,12 @@ func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 	return s.Keep(t.View(s.Op, slices.Delete(sizes, dim, dim+1), slices.Delete(strides, dim, dim+1), offset))
 }
 
-// empty makes a contiguous tensor of arbitrary values like t.
+// empty creates a contiguous tensor of arbitrary values like t.
 func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, t.Device()) })
 }
 
-// cast is t in dtype d, row-major.
+// cast returns t in dtype d, row-major.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return launch.RowMajor(&s.Scope, t, d)
 }
@@ -138,7 +138,7 @@ func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Along(s.Op, t, sizes, d) })
 }
 
-// single is a zero-dim tensor of one value.
+// single returns a zero-dim tensor of one value.
 func (s *scope) single(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor.Tensor {
 	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, nil, d, dev) })
 	s.Do(func() error { return fillWith(t, v) })
@@ -196,7 +196,7 @@ func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Te
 	return s.result(out, to)
 }
 
-// item is the value of a tensor of one element.
+// item returns the value of a tensor of one element.
 func (s *scope) item(t *tensor.Tensor) (v dtype.Scalar) {
 	if s.Err == nil {
 		v, s.Err = launch.Item(s.Op, t)
@@ -254,7 +254,7 @@ func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f 
 	return s.Give(out)
 }
 
-// converted is t itself under another handle where its dtype is d, and otherwise a copy in d.
+// converted returns t itself under another handle where its dtype is d, and otherwise a copy in d.
 func converted(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if t.DType() == d {
 		return t.Alias(), nil
@@ -262,7 +262,7 @@ func converted(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, erro
 	return cloned(op, t, d, t.Device(), shape.Preserve)
 }
 
-// reshape is t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
+// reshape returns t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
 func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	seen, err := view.Reshape(op, t, size)
 	if seen != nil || err != nil {

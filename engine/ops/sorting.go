@@ -158,12 +158,12 @@ func NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 	return selected("nanmedian", nanmedianKernel, outValues, outIndices, self, dim, keepdim, 0)
 }
 
-// Median is the lower median of all elements.
+// Median returns the lower median of all elements.
 func Median(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return medianOfAll("median", medianKernel, self)
 }
 
-// Nanmedian is the lower median of all elements that are not NaN.
+// Nanmedian returns the lower median of all elements that are not NaN.
 func Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return medianOfAll("nanmedian", nanmedianKernel, self)
 }

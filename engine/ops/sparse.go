@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// csr is a matrix in compressed rows with a number of columns; values may be nil.
+// csr returns a matrix in compressed rows with a number of columns; values may be nil.
 func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m launch.CSR) {
 	switch {
 	case compressed.Dim() != 1 || plain.Dim() != 1 || values != nil && values.Dim() != 1:
@@ -29,7 +29,7 @@ func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m 
 	return m
 }
 
-// CsrSpmm is the product of a matrix in compressed rows and a dense vector or matrix; without values those are 1.
+// CsrSpmm returns the product of a matrix in compressed rows and a dense vector or matrix; without values those are 1.
 func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within("csr_spmm")
 	defer s.Close()

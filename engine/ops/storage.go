@@ -71,7 +71,7 @@ func pointer(address uintptr, nbytes int64) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
-// DataPtr is the address of the first element.
+// DataPtr returns the address of the first element.
 func DataPtr(self *tensor.Tensor) (uintptr, error) {
 	if self.Numel() == 0 {
 		return 0, nil
@@ -82,7 +82,7 @@ func DataPtr(self *tensor.Tensor) (uintptr, error) {
 // IsReadOnly reports whether the bytes must not be written.
 func IsReadOnly(self *tensor.Tensor) (bool, error) { return self.Storage().ReadOnly(), nil }
 
-// UntypedStorage is the storage of a tensor.
+// UntypedStorage returns the storage of a tensor.
 func UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 	return self.Storage().Retain(), nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// StorageNew makes a zeroed storage.
+// StorageNew creates a zeroed storage.
 func StorageNew(nbytes int64, dev device.Device) (*storage.Storage, error) {
 	dev, err := device.Resolve("storage_new", dev)
 	if err != nil {
@@ -23,10 +23,10 @@ func StorageNew(nbytes int64, dev device.Device) (*storage.Storage, error) {
 	return storage.New("storage_new", nbytes, dev, true)
 }
 
-// StorageNbytes is the size in bytes.
+// StorageNbytes returns the size in bytes.
 func StorageNbytes(self *storage.Storage) (int64, error) { return self.Nbytes(), nil }
 
-// StorageDataPtr is the address of the first byte.
+// StorageDataPtr returns the address of the first byte.
 func StorageDataPtr(self *storage.Storage) (uintptr, error) { return uintptr(self.Data()), nil }
 
 // StorageId is the same for all handles of a storage, and another one for every other storage.
@@ -45,10 +45,10 @@ func StorageResizable(self *storage.Storage) (bool, error) { return self.Resizab
 // StorageDevice reports where the bytes live.
 func StorageDevice(self *storage.Storage) (device.Device, error) { return self.Device(), nil }
 
-// StorageUseCount is the number of references.
+// StorageUseCount returns the number of references.
 func StorageUseCount(self *storage.Storage) (int64, error) { return self.Refs(), nil }
 
-// StorageView is all of a storage as a tensor of one dimension.
+// StorageView returns all of a storage as a tensor of one dimension.
 func StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
 	s := within("storage_view")
 	defer s.Close()

@@ -41,7 +41,7 @@ func StorageFromFile(filename string, share bool, nbytes int64) (*storage.Storag
 	return storage.FromFile("storage_from_file", filename, share, nbytes)
 }
 
-// StorageFilename is the file that changes go to.
+// StorageFilename returns the file that changes go to.
 func StorageFilename(self *storage.Storage) (string, error) { return self.Filename(), nil }
 
 // StorageShareMemory moves a storage into memory that other processes can map.
@@ -50,7 +50,7 @@ func StorageShareMemory(self *storage.Storage) error { return self.Share("share_
 // StorageIsShared reports whether other processes can map the bytes.
 func StorageIsShared(self *storage.Storage) (bool, error) { return self.Shared(), nil }
 
-// StorageDescriptor is the descriptor with which another process maps a shared storage.
+// StorageDescriptor returns the descriptor with which another process maps a shared storage.
 func StorageDescriptor(self *storage.Storage) (int64, error) {
 	return self.Descriptor("storage_descriptor")
 }

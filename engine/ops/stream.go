@@ -25,7 +25,7 @@ func ofEvent(op string, event int64, ask func(w device.Asynchronous, e device.Ev
 	return ask(w, device.Event(event))
 }
 
-// StreamNew is a stream of a device.
+// StreamNew returns a stream of a device.
 func StreamNew(d device.Device, priority int64) (int64, error) {
 	const op = "stream_new"
 	s, err := ofDevice(op, d, func(w device.Asynchronous, d device.Device) (device.Stream, error) {
@@ -34,7 +34,7 @@ func StreamNew(d device.Device, priority int64) (int64, error) {
 	return int64(s), err
 }
 
-// StreamPriorities is the range of priorities.
+// StreamPriorities returns the range of priorities.
 func StreamPriorities(d device.Device) (least, greatest int64, err error) {
 	const op = "stream_priorities"
 	w, d, err := device.WorkOf(op, d)
@@ -44,7 +44,7 @@ func StreamPriorities(d device.Device) (least, greatest int64, err error) {
 	return w.Priorities(op, d)
 }
 
-// StreamExternal is the stream behind a handle of the driver's.
+// StreamExternal returns the stream behind a handle of the driver's.
 func StreamExternal(d device.Device, handle int64) (int64, error) {
 	const op = "stream_external"
 	s, err := ofDevice(op, d, func(w device.Asynchronous, d device.Device) (device.Stream, error) {
@@ -53,14 +53,14 @@ func StreamExternal(d device.Device, handle int64) (int64, error) {
 	return int64(s), err
 }
 
-// StreamCurrent is the thread's stream of a device.
+// StreamCurrent returns the thread's stream of a device.
 func StreamCurrent(d device.Device) (int64, error) {
 	const op = "stream_current"
 	s, err := ofDevice(op, d, func(w device.Asynchronous, d device.Device) (device.Stream, error) { return w.CurrentStream(d), nil })
 	return int64(s), err
 }
 
-// StreamDefault is the default stream of a device.
+// StreamDefault returns the default stream of a device.
 func StreamDefault(d device.Device) (int64, error) {
 	const op = "stream_default"
 	s, err := ofDevice(op, d, func(_ device.Asynchronous, d device.Device) (device.Stream, error) { return device.StreamOf(d, 0), nil })
@@ -73,7 +73,7 @@ func StreamSetCurrent(stream int64) error {
 	return ofStream(op, stream, func(w device.Asynchronous, s device.Stream) error { return w.SetCurrentStream(op, s) })
 }
 
-// StreamDevice is the device of a stream.
+// StreamDevice returns the device of a stream.
 func StreamDevice(stream int64) (d device.Device, err error) {
 	const op = "stream_device"
 	err = ofStream(op, stream, func(w device.Asynchronous, s device.Stream) error {
@@ -84,7 +84,7 @@ func StreamDevice(stream int64) (d device.Device, err error) {
 	return d, err
 }
 
-// StreamHandle is the driver's handle of a stream.
+// StreamHandle returns the driver's handle of a stream.
 func StreamHandle(stream int64) (handle int64, err error) {
 	const op = "stream_handle"
 	err = ofStream(op, stream, func(w device.Asynchronous, s device.Stream) error {
@@ -126,7 +126,7 @@ func StreamWaitEvent(stream, event int64) error {
 	return ofStream(op, stream, func(w device.Asynchronous, s device.Stream) error { return w.WaitEvent(op, s, device.Event(event)) })
 }
 
-// EventNew is a mark for streams.
+// EventNew returns a mark for streams.
 func EventNew(d device.Device, timing, blocking bool) (int64, error) {
 	const op = "event_new"
 	e, err := ofDevice(op, d, func(w device.Asynchronous, _ device.Device) (device.Event, error) {
@@ -163,7 +163,7 @@ func EventSynchronize(event int64) error {
 	return ofEvent(op, event, func(w device.Asynchronous, e device.Event) error { return w.WaitForEvent(op, e) })
 }
 
-// EventElapsedTime is the time between two events.
+// EventElapsedTime returns the time between two events.
 func EventElapsedTime(start, end int64) (ms float64, err error) {
 	const op = "event_elapsed_time"
 	err = ofEvent(op, start, func(w device.Asynchronous, e device.Event) (err error) {
@@ -173,7 +173,7 @@ func EventElapsedTime(start, end int64) (ms float64, err error) {
 	return ms, err
 }
 
-// EventHandle is the driver's handle of an event.
+// EventHandle returns the driver's handle of an event.
 func EventHandle(event int64) (handle int64, err error) {
 	const op = "event_handle"
 	err = ofEvent(op, event, func(w device.Asynchronous, e device.Event) error {

@@ -19,7 +19,7 @@ type Int int64
 // NoInt is TENSOR_NONE of the C interface.
 const NoInt Int = math.MinInt64
 
-// Or is the value, or def in its absence.
+// Or returns the value, or def in its absence.
 func (i Int) Or(def int64) int64 {
 	if i == NoInt {
 		return def

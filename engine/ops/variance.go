@@ -76,22 +76,22 @@ func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scal
 	return s.GiveBoth(spread, mean)
 }
 
-// VarCorrection is the variance over dim: squared deviations divided by the number of elements less correction.
+// VarCorrection returns the variance over dim: squared deviations divided by the number of elements less correction.
 func VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
 	return moment("var", out, self, dim, correction, keepdim, false)
 }
 
-// StdCorrection is the square root of VarCorrection.
+// StdCorrection returns the square root of VarCorrection.
 func StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
 	return moment("std", out, self, dim, correction, keepdim, true)
 }
 
-// VarMeanCorrection is the variance and the mean over dim.
+// VarMeanCorrection returns the variance and the mean over dim.
 func VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return withMean("var_mean", self, dim, correction, keepdim, false)
 }
 
-// StdMeanCorrection is the standard deviation and the mean over dim.
+// StdMeanCorrection returns the standard deviation and the mean over dim.
 func StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return withMean("std_mean", self, dim, correction, keepdim, true)
 }

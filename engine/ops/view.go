@@ -26,7 +26,7 @@ func ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	return view.DType("view", self, d)
 }
 
-// Detach is another tensor over the same memory.
+// Detach returns another tensor over the same memory.
 func Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
 	t.SetDetached()
@@ -91,7 +91,7 @@ func Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, e
 	return reshape("unflatten", self, slices.Concat(self.Sizes()[:d], inner, self.Sizes()[d+1:]))
 }
 
-// Ravel is a contiguous one-dimensional tensor of the elements.
+// Ravel returns a contiguous one-dimensional tensor of the elements.
 func Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within("ravel")
 	defer s.Close()

@@ -81,7 +81,7 @@ func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return view.Transpose(op, nil, self, -2, -1)
 }
 
-// Adjoint is the conjugate of TransposeLast.
+// Adjoint returns the conjugate of TransposeLast.
 func Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) { return adjoint("adjoint", self) }
 
 // AdjointMatrix is Adjoint of a matrix; a tensor without dimensions is its own.

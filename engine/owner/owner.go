@@ -95,7 +95,7 @@ func (s *Scope) Binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error),
 	return s.Step(func() (*tensor.Tensor, error) { return f(nil, a, b) })
 }
 
-// Number is an operand that counts as a plain number.
+// Number returns an operand that counts as a plain number.
 func (s *Scope) Number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.FixedNumber(v)) }
 
 // Give returns t to the caller, who owns it from here on. A tensor that is not a temporary is returned as an alias, and nil as nil.

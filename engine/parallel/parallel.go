@@ -44,7 +44,7 @@ func initial(said string) int {
 // sets it, before SetThreads.
 var Supply = func(n int) int { return n }
 
-// Threads is the number of threads that For may use.
+// Threads returns the number of threads that For may use.
 func Threads() int { return int(threads.Load()) }
 
 // SetThreads changes Threads; n must be at least 1. If the system provides fewer threads, these are used.

@@ -88,7 +88,7 @@ func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
 	return s.Unary(s.C.Relu, t)
 }
 
-// QuantizedAdd is the sum of two tensors.
+// QuantizedAdd returns the sum of two tensors.
 func QuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return add(c, "quantized.add", qa, qb, scale, zero, false)
 }
@@ -98,7 +98,7 @@ func QuantizedAddRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int
 	return add(c, "quantized.add_relu", qa, qb, scale, zero, true)
 }
 
-// QuantizedMul is the product of two tensors.
+// QuantizedMul returns the product of two tensors.
 func QuantizedMul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return multiply(c, "quantized.mul", qa, qb, scale, zero, false)
 }
@@ -120,7 +120,7 @@ func multiply(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero 
 	return s.merged(productKernel, qa, qb, tensor.PerTensor(scale, zero), factor, relu)
 }
 
-// QuantizedAddScalar is a tensor plus a number, whose quantizer holds all that the tensor's did.
+// QuantizedAddScalar returns a tensor plus a number, whose quantizer holds all that the tensor's did.
 func QuantizedAddScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return shifted(c, "quantized.add_scalar", qa, b, false)
 }
@@ -153,7 +153,7 @@ func shifted(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool
 	return s.Give(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))
 }
 
-// finite is a number that is real and finite.
+// finite returns a number that is real and finite.
 func (s *scope) finite(b dtype.Scalar) (float64, bool) {
 	x := b.Float()
 	if s.Err == nil && (b.Kind == dtype.KindComplex || math.IsNaN(x) || math.IsInf(x, 0)) {
@@ -162,7 +162,7 @@ func (s *scope) finite(b dtype.Scalar) (float64, bool) {
 	return x, s.Err == nil
 }
 
-// copied is a copy of the integers of t with another quantizer.
+// copied returns a copy of the integers of t with another quantizer.
 func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
 	ints := s.ints(t)
 	made := s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(ints, shape.Preserve) })
@@ -172,7 +172,7 @@ func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
 	return s.as(made, t.DType(), q)
 }
 
-// QuantizedMulScalar is a tensor times a number, whose integers are those of the tensor, from the other end for a negative one.
+// QuantizedMulScalar returns a tensor times a number, whose integers are those of the tensor, from the other end for a negative one.
 func QuantizedMulScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return stretched(c, "quantized.mul_scalar", qa, b, false)
 }
@@ -207,7 +207,7 @@ func stretched(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bo
 	return s.Give(s.positive(made, relu))
 }
 
-// QuantizedRelu6 is the numbers held to [0, 6].
+// QuantizedRelu6 returns the numbers held to [0, 6].
 func QuantizedRelu6(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "quantized.relu6")
 	defer s.Close()

@@ -14,7 +14,7 @@ import (
 // The destination of channels: an operator applied to a tensor of channel numbers shows which channel each element of the result has. These tensors
 // are on the CPU, wherever the operand is.
 
-// numbered is a tensor of the sizes of t whose elements are the numbers of their channels, all those of a channel in one place of memory.
+// numbered returns a tensor of the sizes of t whose elements are the numbers of their channels, all those of a channel in one place of memory.
 func (s *scope) numbered(t *tensor.Tensor, number func(i int) int64) *tensor.Tensor {
 	q := t.Quantizer()
 	vector := s.list([]int64{int64(len(q.Scales))}, dtype.Int64, device.Host, func(i int) dtype.Scalar { return dtype.IntScalar(number(i)) })
@@ -23,7 +23,7 @@ func (s *scope) numbered(t *tensor.Tensor, number func(i int) int64) *tensor.Ten
 	return s.Step(func() (*tensor.Tensor, error) { return vector.View(s.Op, t.Sizes(), strides, 0) })
 }
 
-// followed are the quantizers of n views of t, which on makes of tensors of its sizes.
+// followed returns the quantizers of n views of t, which on makes of tensors of its sizes.
 func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*tensor.Tensor) []*tensor.Quantizer {
 	q := t.Quantizer()
 	quantizers := slices.Repeat([]*tensor.Quantizer{q}, n)
@@ -131,7 +131,7 @@ type channel struct {
 	zero  int64
 }
 
-// taken is a quantizer of n channels of q, along an axis.
+// taken returns a quantizer of n channels of q, along an axis.
 func taken(q *tensor.Quantizer, axis, n int, which func(k int) int64) *tensor.Quantizer {
 	made := &tensor.Quantizer{Scales: make([]float64, n), Zeros: make([]int64, n), Axis: axis}
 	for k := range n {
@@ -140,7 +140,7 @@ func taken(q *tensor.Quantizer, axis, n int, which func(k int) int64) *tensor.Qu
 	return made
 }
 
-// along are the numbers in a tensor by the index along an axis; false where they depend on another index too.
+// along returns the numbers in a tensor by the index along an axis; false where they depend on another index too.
 func (s *scope) along(t *tensor.Tensor, axis int) (numbers []int64, ok bool) {
 	all := launch.RowMajor(&s.Scope, t, dtype.Int64)
 	if s.Err != nil {

@@ -17,7 +17,7 @@ func FakeQuantizePerTensorAffineCachemask(c aten.Ctx, self *tensor.Tensor, scale
 	return s.fake(self, tensor.PerTensor(scale, zero), lo, hi)
 }
 
-// FakeQuantizePerChannelAffineCachemask is that with a scale and a zero point for each index along an axis.
+// FakeQuantizePerChannelAffineCachemask returns that with a scale and a zero point for each index along an axis.
 func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
 	s := within(c, "fake_quantize_per_channel_affine")
 	defer s.Close()
@@ -71,7 +71,7 @@ func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (outpu
 	return s.GiveBoth(output, mask)
 }
 
-// FakeQuantizePerTensorAffine is the numbers alone.
+// FakeQuantizePerTensorAffine returns the numbers alone.
 func FakeQuantizePerTensorAffine(c aten.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
 	output, mask, err := c.FakeQuantizePerTensorAffineCachemask(self, scale, zero, lo, hi)
 	return firstOf(c, "fake_quantize_per_tensor_affine", output, mask, err)
@@ -91,7 +91,7 @@ func FakeQuantizePerTensorAffineTensorQparams(c aten.Ctx, self, scale, zero *ten
 	return c.FakeQuantizePerTensorAffine(self, scales[0], zeros[0], lo, hi)
 }
 
-// FakeQuantizePerChannelAffine is the numbers alone.
+// FakeQuantizePerChannelAffine returns the numbers alone.
 func FakeQuantizePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	output, mask, err := c.FakeQuantizePerChannelAffineCachemask(self, scale, zero, axis, lo, hi)
 	return firstOf(c, "fake_quantize_per_channel_affine", output, mask, err)
@@ -117,7 +117,7 @@ func FakeQuantizeLearnablePerTensorAffine(c aten.Ctx, self, scale, zero *tensor.
 	return s.learnable(self, scale, zero, q, lo, hi, factor)
 }
 
-// FakeQuantizeLearnablePerChannelAffine is that with a scale and a zero point for each index along an axis.
+// FakeQuantizeLearnablePerChannelAffine returns that with a scale and a zero point for each index along an axis.
 func FakeQuantizeLearnablePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	s := within(c, "fake_quantize_learnable_per_channel_affine")
 	defer s.Close()

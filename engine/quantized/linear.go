@@ -12,7 +12,7 @@ import (
 
 // Products of integers, whose sums are integers of 32 bits, which are quantized once.
 
-// QuantizedLinear is self times the transposed weight, plus bias.
+// QuantizedLinear returns self times the transposed weight, plus bias.
 func QuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linear(c, "quantized.linear", self, weight, bias, packed, scale, zero, false)
 }
@@ -50,7 +50,7 @@ func (s *scope) checkWeight(weight *tensor.Tensor) {
 	}
 }
 
-// QuantizedLinearPack is the integers of a weight as products read them.
+// QuantizedLinearPack returns the integers of a weight as products read them.
 func QuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "quantized.linear_pack")
 	defer s.Close()
@@ -117,7 +117,7 @@ func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int6
 	return s.Give(s.matrices(p, qa.DType(), tensor.PerTensor(scale, zero)))
 }
 
-// matrices is the product of tensors of any dimensions, as matmul has it: of vectors too, and of batches of matrices.
+// matrices returns the product of tensors of any dimensions, as matmul has it: of vectors too, and of batches of matrices.
 func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	a, b := p.a.Sizes(), p.b.Sizes()
 	if len(b) == 1 {
@@ -227,7 +227,7 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 	return made
 }
 
-// flat is t as a matrix.
+// flat returns t as a matrix.
 func (s *scope) flat(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
 	if s.Err != nil || t.Dim() == 2 {
 		return t

@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// make is x quantized, which is checked first.
+// make returns x quantized, which is checked first.
 func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*tensor.Tensor, error) {
 	switch s.Strided(x); {
 	case s.Err != nil:
@@ -70,13 +70,13 @@ func QuantizePerChannel(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int
 	return s.make(self, d, q)
 }
 
-// channels is the quantizer for a tensor.
+// channels returns the quantizer for a tensor.
 func (s *scope) channels(t, scales, zeros *tensor.Tensor, axis int64) *tensor.Quantizer {
 	at := s.axis(t, axis, scales, zeros)
 	return &tensor.Quantizer{Scales: s.floats("scales", scales), Zeros: s.integers("zero_points", zeros), Axis: at}
 }
 
-// axis is the dimension of t that scales and zero points are for.
+// axis returns the dimension of t that scales and zero points are for.
 func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor) int {
 	at, err := shape.WrapDim(s.Op, axis, t.Dim())
 	s.Fail(err)
@@ -110,10 +110,10 @@ func QuantizePerTensorDynamic(c aten.Ctx, self *tensor.Tensor, d dtype.DType, re
 	return s.make(self, d, tensor.PerTensor(scale, zero))
 }
 
-// floorHalf is the bound of a range of one bit less.
+// floorHalf returns the bound of a range of one bit less.
 func floorHalf(v int64) int64 { return v >> 1 }
 
-// ChooseQparamsPerTensor are the scale and zero point of quint8 that hold all numbers.
+// ChooseQparamsPerTensor returns the scale and zero point of quint8 that hold all numbers.
 func ChooseQparamsPerTensor(c aten.Ctx, self *tensor.Tensor, reduce bool) (float64, int64, error) {
 	s := within(c, "choose_qparams_per_tensor")
 	defer s.Close()
@@ -185,7 +185,7 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 	return scale, zero
 }
 
-// Dequantize is the numbers of a quantized tensor; any other is given in float32.
+// Dequantize returns the numbers of a quantized tensor; any other is given in float32.
 func Dequantize(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "dequantize")
 	defer s.Close()
@@ -198,21 +198,21 @@ func DequantizeTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, 
 	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.Dequantize(tensors[i]) })
 }
 
-// MakePerTensorQuantizedTensor is a copy of integers that represent numbers with one scale.
+// MakePerTensorQuantizedTensor returns a copy of integers that represent numbers with one scale.
 func MakePerTensorQuantizedTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "_make_per_tensor_quantized_tensor")
 	defer s.Close()
 	return s.of(self, tensor.PerTensor(scale, zero))
 }
 
-// MakePerChannelQuantizedTensor is a copy of integers with a scale for each index along an axis.
+// MakePerChannelQuantizedTensor returns a copy of integers with a scale for each index along an axis.
 func MakePerChannelQuantizedTensor(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	s := within(c, "_make_per_channel_quantized_tensor")
 	defer s.Close()
 	return s.of(self, s.channels(self, scales, zeros, axis))
 }
 
-// of is a quantized copy of integers.
+// of returns a quantized copy of integers.
 func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, error) {
 	var d dtype.DType
 	switch s.Strided(ints); ints.DType() {
@@ -229,14 +229,14 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 	return s.Give(s.as(copied, d, q))
 }
 
-// EmptyAffineQuantized is a tensor of arbitrary integers with one scale.
+// EmptyAffineQuantized returns a tensor of arbitrary integers with one scale.
 func EmptyAffineQuantized(c aten.Ctx, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "_empty_affine_quantized")
 	defer s.Close()
 	return s.empty(size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
 }
 
-// EmptyPerChannelAffineQuantized is a tensor of arbitrary integers with a scale for each index along an axis.
+// EmptyPerChannelAffineQuantized returns a tensor of arbitrary integers with a scale for each index along an axis.
 func EmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s := within(c, "_empty_per_channel_affine_quantized")
 	defer s.Close()
@@ -255,7 +255,7 @@ func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.D
 	return s.Give(s.as(ints, d, of(ints)))
 }
 
-// floats are the elements of a tensor of scales.
+// floats returns the elements of a tensor of scales.
 func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
 	if s.Err == nil && !t.DType().IsFloatingPoint() {
 		s.Failf("%s must be floats, but got %v", name, t.DType())
@@ -263,7 +263,7 @@ func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
 	return elements(s, t, dtype.Float64, dtype.Scalar.Float)
 }
 
-// integers are the elements of a tensor of zero points.
+// integers returns the elements of a tensor of zero points.
 func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
 	if s.Err == nil && !t.DType().IsIntegral() {
 		s.Failf("%s must be integers, but got %v", name, t.DType())

@@ -40,7 +40,7 @@ func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 	return s.Err
 }
 
-// quantizedToOptions is the tensor itself, or a copy, where neither its dtype nor its layout is to be another one.
+// quantizedToOptions returns the tensor itself, or a copy, where neither its dtype nor its layout is to be another one.
 func quantizedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "to")
 	defer s.Close()
@@ -67,7 +67,7 @@ func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	return c.Equal(s.ints(self), s.ints(other))
 }
 
-// quantizedEmptyLike is a tensor of arbitrary integers with the same quantizer.
+// quantizedEmptyLike returns a tensor of arbitrary integers with the same quantizer.
 func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "empty_like")
 	defer s.Close()
@@ -223,7 +223,7 @@ func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, ed
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil
 }
 
-// quantizedItem is the number of the only element.
+// quantizedItem returns the number of the only element.
 func quantizedItem(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 	s := within(c, "item")
 	defer s.Close()
@@ -234,7 +234,7 @@ func quantizedItem(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 	return c.Item(x)
 }
 
-// quantizedMean is the mean of the integers, rounded once, halves to even. Without elements it is NaN, as other numbers are quantized.
+// quantizedMean returns the mean of the integers, rounded once, halves to even. Without elements it is NaN, as other numbers are quantized.
 func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	f := func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Mean(nil, t[0], dim, keepdim, d))
@@ -260,7 +260,8 @@ func quantizedSigmoid(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, err
 	return spread(c, "sigmoid", out, self, c.Sigmoid, 1, 0)
 }
 
-// spread is a function of the numbers with results of a known width, from the least on, which all integers are for. Those of 32 bits begin with 0.
+// spread returns a function of the numbers with results of a known width, from the least on, which all integers are for. Those of 32 bits begin with
+// 0.
 func spread(c aten.Ctx, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()

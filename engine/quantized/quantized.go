@@ -40,14 +40,14 @@ func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(t.Ints(), nil)
 }
 
-// as is the quantized tensor of the dtype d over integers.
+// as returns the quantized tensor of the dtype d over integers.
 func (s *scope) as(ints *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return ints.AsQuantized(s.Op, d, q) })
 }
 
 var quantize, dequantize = kernel.Get("quantize"), kernel.Get("dequantize")
 
-// parameters are a factor of the dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
+// parameters returns a factor of the dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
 func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, d dtype.DType, factor func(i int) float64) (factors, zeros *tensor.Tensor) {
 	sizes := broadcast(q, n)
 	factors = s.list(sizes, d, dev, func(i int) dtype.Scalar { return dtype.FloatScalar(factor(i)) })
@@ -55,7 +55,7 @@ func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, d dtyp
 	return factors, zeros
 }
 
-// broadcast are the sizes in which the parameters of a quantizer broadcast to a tensor of n dimensions.
+// broadcast returns the sizes in which the parameters of a quantizer broadcast to a tensor of n dimensions.
 func broadcast(q *tensor.Quantizer, n int) []int64 {
 	if !q.PerChannel() {
 		return nil
@@ -65,7 +65,7 @@ func broadcast(q *tensor.Quantizer, n int) []int64 {
 	return sizes
 }
 
-// quantized is x, of float32, as a tensor of the dtype d, laid out as x is.
+// quantized returns x, of float32, as a tensor of the dtype d, laid out as x is.
 func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	if s.Err == nil && x.DType() != dtype.Float32 {
 		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
@@ -126,7 +126,7 @@ func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *launch.Params
 	})
 }
 
-// list is a tensor of values that are made one by one.
+// list returns a tensor of values that are made one by one.
 func (s *scope) list(sizes []int64, d dtype.DType, dev device.Device, value func(i int) dtype.Scalar) *tensor.Tensor {
 	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, dev) })
 	s.Do(func() error {

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// quantizer is that of a tensor, per channel or not.
+// quantizer returns that of a tensor, per channel or not.
 func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, error) {
 	q := t.Quantizer()
 	switch {
@@ -22,7 +22,7 @@ func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, e
 	return q, nil
 }
 
-// QScale is the scale of a tensor that has one.
+// QScale returns the scale of a tensor that has one.
 func QScale(_ aten.Ctx, self *tensor.Tensor) (float64, error) {
 	q, err := quantizer("q_scale", self, false)
 	if err != nil {
@@ -31,7 +31,7 @@ func QScale(_ aten.Ctx, self *tensor.Tensor) (float64, error) {
 	return q.Scales[0], nil
 }
 
-// QZeroPoint is the zero point of a tensor that has one.
+// QZeroPoint returns the zero point of a tensor that has one.
 func QZeroPoint(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	q, err := quantizer("q_zero_point", self, false)
 	if err != nil {
@@ -40,7 +40,7 @@ func QZeroPoint(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	return q.Zeros[0], nil
 }
 
-// QPerChannelScales are the scales of the channels.
+// QPerChannelScales returns the scales of the channels.
 func QPerChannelScales(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "q_per_channel_scales")
 	defer s.Close()
@@ -51,7 +51,7 @@ func QPerChannelScales(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) 
 	return s.Give(s.list([]int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(q.Scales[i]) }))
 }
 
-// QPerChannelZeroPoints are the zero points of the channels.
+// QPerChannelZeroPoints returns the zero points of the channels.
 func QPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "q_per_channel_zero_points")
 	defer s.Close()
@@ -62,7 +62,7 @@ func QPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, err
 	return s.Give(s.list([]int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) }))
 }
 
-// QPerChannelAxis is the dimension of the channels.
+// QPerChannelAxis returns the dimension of the channels.
 func QPerChannelAxis(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	q, err := quantizer("q_per_channel_axis", self, true)
 	if err != nil {
@@ -71,7 +71,7 @@ func QPerChannelAxis(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	return int64(q.Axis), nil
 }
 
-// Qscheme is the name of the kind of quantizer.
+// Qscheme returns the name of the kind of quantizer.
 func Qscheme(_ aten.Ctx, self *tensor.Tensor) (string, error) {
 	q := self.Quantizer()
 	if q == nil {
@@ -83,7 +83,7 @@ func Qscheme(_ aten.Ctx, self *tensor.Tensor) (string, error) {
 // IsQuantized reports whether the tensor has a quantizer.
 func IsQuantized(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return isQuantized(self), nil }
 
-// IntRepr is a copy of the integers.
+// IntRepr returns a copy of the integers.
 func IntRepr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isQuantized(self) {
 		return nil, status.Runtimef("int_repr: expected a quantized tensor, but got one of dtype %v", self.DType())
@@ -94,7 +94,7 @@ func IntRepr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Clone(ints, shape.Preserve) }))
 }
 
-// number is the only element of t.
+// number returns the only element of t.
 func (s *scope) number(t *tensor.Tensor) float64 {
 	if s.Err != nil {
 		return 0

@@ -16,7 +16,7 @@ import (
 
 type does = func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error)
 
-// first is the first quantized tensor of a call, whose quantizer the results have.
+// first returns the first quantized tensor of a call, whose quantizer the results have.
 func (s *scope) first(t []*tensor.Tensor) *tensor.Tensor {
 	if i := slices.IndexFunc(t, isQuantized); i >= 0 && s.Err == nil {
 		return t[i]
@@ -41,7 +41,7 @@ func (s *scope) ordered(t *tensor.Tensor) {
 	}
 }
 
-// all are the tensors of integers in the place of quantized ones.
+// all returns the tensors of integers in the place of quantized ones.
 func (s *scope) all(t []*tensor.Tensor) []*tensor.Tensor {
 	plain := make([]*tensor.Tensor, len(t))
 	for i := range t {
@@ -76,7 +76,7 @@ func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tenso
 	return []*tensor.Tensor{out}, s.Err
 }
 
-// view is the view of the integers, whose channels are where the same view of their numbers has them.
+// view returns the view of the integers, whose channels are where the same view of their numbers has them.
 func view(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -147,7 +147,7 @@ func join(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 	return move(c, op, out, t, f)
 }
 
-// requantized is t with another dtype and quantizer.
+// requantized returns t with another dtype and quantizer.
 func (s *scope) requantized(t *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	if s.Err != nil || t.DType() == d && t.Quantizer().Equal(q) {
 		return t
@@ -250,7 +250,7 @@ func (s *scope) in(f does, t []*tensor.Tensor) error {
 	return err
 }
 
-// like is a tensor of numbers quantized as t is.
+// like returns a tensor of numbers quantized as t is.
 func (s *scope) like(t, x *tensor.Tensor) *tensor.Tensor {
 	if isQuantized(x) {
 		return s.requantized(x, t.DType(), t.Quantizer())

@@ -13,7 +13,7 @@ type Binomial struct{}
 // Check implements Distribution.
 func (Binomial) Check(d, _ dtype.DType) error { return requireFloating("binomial", d) }
 
-// words is a block, the first of those that an element takes.
+// words returns a block, the first of those that an element takes.
 func (Binomial) words(_, _ dtype.DType) int { return blockWords }
 
 func (Binomial) draw(s *stream, to, each Span, _ bool) error {

@@ -70,7 +70,7 @@ var defaults struct {
 	seeded bool
 }
 
-// DefaultOf is the generator of every draw on a device other than the CPU that names none.
+// DefaultOf returns the generator of every draw on a device other than the CPU that names none.
 func DefaultOf(index int) *Generator {
 	defaults.Lock()
 	defer defaults.Unlock()

@@ -66,7 +66,7 @@ func (BernoulliEach) draw(s *stream, to, each Span, _ bool) error {
 	return nil
 }
 
-// indicator is 1 for true. An integer, for it compiles to no branch.
+// indicator returns 1 for true. An integer, for it compiles to no branch.
 func indicator(b bool) int64 {
 	if b {
 		return 1
@@ -99,7 +99,7 @@ func (Poisson) check(each Span) error {
 	return checkParameters(each, "poisson", "non-negative rate", func(x float64) bool { return x >= 0 })
 }
 
-// words is a block, the first of those that an element takes.
+// words returns a block, the first of those that an element takes.
 func (Poisson) words(_, _ dtype.DType) int { return blockWords }
 
 func (Poisson) draw(s *stream, to, each Span, _ bool) error {

@@ -23,7 +23,7 @@ type Distribution interface {
 // checked is a Distribution whose elements have parameters that may be rejected.
 type checked interface{ check(each Span) error }
 
-// wordsOf is how many words a uniform of a real dtype takes, parts how many uniforms an element.
+// wordsOf returns how many words a uniform of a real dtype takes, parts how many uniforms an element.
 func wordsOf(d dtype.DType) int {
 	if d == dtype.Float64 {
 		return 2

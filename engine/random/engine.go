@@ -54,7 +54,7 @@ func (e *engine) uint32() uint32 {
 	return v
 }
 
-// take is the next words, at least one and at most n > 0 of them. The slice is good until the next draw.
+// take returns the next words, at least one and at most n > 0 of them. The slice is good until the next draw.
 func (e *engine) take(n int) []uint32 {
 	if e.next == words {
 		e.refill()

@@ -20,7 +20,7 @@ type Gamma struct{}
 // Check implements Distribution.
 func (Gamma) Check(d, _ dtype.DType) error { return requireFloating("_standard_gamma", d) }
 
-// words is a block, the first of those that an element takes.
+// words returns a block, the first of those that an element takes.
 func (Gamma) words(_, _ dtype.DType) int { return blockWords }
 
 func (Gamma) draw(s *stream, to, each Span, _ bool) error {
@@ -71,7 +71,7 @@ func (s *stream) gamma(alpha float64, d dtype.DType) float64 {
 	}
 }
 
-// normal is the next standard normal.
+// normal returns the next standard normal.
 func (s *stream) normal() float64 {
 	var z [block]float64
 	s.normals(z[:1], 0, 1)

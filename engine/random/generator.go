@@ -47,7 +47,7 @@ func New(kind Kind, seed uint64) *Generator {
 	return g
 }
 
-// Kind is the generator's algorithm.
+// Kind returns the generator's algorithm.
 func (g *Generator) Kind() Kind { return g.kind }
 
 // ManualSeed restarts the stream. MT19937 uses the low 32 bits; negative seeds arrive as their two's complement.
@@ -73,14 +73,14 @@ func (g *Generator) Seed() uint64 {
 	return seed
 }
 
-// InitialSeed is the seed of the last ManualSeed, Seed or SetState.
+// InitialSeed returns the seed of the last ManualSeed, Seed or SetState.
 func (g *Generator) InitialSeed() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.initial
 }
 
-// Clone is another generator in the same state.
+// Clone returns another generator in the same state.
 func (g *Generator) Clone() (*Generator, error) {
 	other := New(g.kind, DefaultSeed)
 	other.Device = g.Device

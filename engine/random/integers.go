@@ -36,7 +36,7 @@ func (r Integers) Check(d, _ dtype.DType) error {
 	return checkEnds(d, from, to-1)
 }
 
-// Whole is the largest n such that a dtype represents all integers from -n to n.
+// Whole returns the largest n such that a dtype represents all integers from -n to n.
 func Whole(d dtype.DType) int64 {
 	if d.IsFloatingPoint() {
 		return 1 << digits(d)
@@ -115,7 +115,7 @@ func (r IntegersFrom) draw(s *stream, dst, _ Span, _ bool) error {
 	return nil
 }
 
-// lastInteger is the largest of the integers that random_ draws for a dtype.
+// lastInteger returns the largest of the integers that random_ draws for a dtype.
 func lastInteger(d dtype.DType) uint64 {
 	if d.IsFloatingPoint() {
 		return 1 << digits(d)
@@ -155,7 +155,7 @@ func (r AllIntegers) draw(s *stream, dst, _ Span, _ bool) error {
 	return nil
 }
 
-// below is x modulo n, of which 0 represents 2^64.
+// below returns x modulo n, of which 0 represents 2^64.
 func below(x, n uint64) uint64 {
 	if n == 0 {
 		return x
@@ -166,7 +166,7 @@ func below(x, n uint64) uint64 {
 // wide is the range from which on an integer costs a 64-bit draw, which keeps the skew of the modulo below 1 in 16.
 const wide = 1 << 28
 
-// wordsBelow is how many words an integer below n takes, of which 0 represents 2^64.
+// wordsBelow returns how many words an integer below n takes, of which 0 represents 2^64.
 func wordsBelow(n uint64) int {
 	if n-1 >= wide-1 {
 		return 2

@@ -93,7 +93,7 @@ func checkOffset(op string, offset uint64) error {
 	return nil
 }
 
-// Offset is the number of words before the next fill's. MT19937 has none.
+// Offset returns the number of words before the next fill's. MT19937 has none.
 func (g *Generator) Offset() (int64, error) {
 	if err := g.requireCounter("get_offset"); err != nil {
 		return 0, err

@@ -16,7 +16,7 @@ type Span struct {
 
 func elements[T any](s Span) []T { return unsafe.Slice((*T)(s.Data), s.Len) }
 
-// parts sees complex elements as twice as many reals.
+// parts views complex elements as twice as many reals.
 func (s Span) parts() Span {
 	if s.DType.IsComplex() {
 		return Span{s.DType.ToReal(), s.Data, 2 * s.Len}
@@ -24,7 +24,7 @@ func (s Span) parts() Span {
 	return s
 }
 
-// at is the n elements from the i-th on.
+// at returns the n elements from the i-th on.
 func (s Span) at(i, n int) Span {
 	return Span{s.DType, unsafe.Add(s.Data, int64(i)*s.DType.Size()), n}
 }
@@ -119,7 +119,7 @@ func round(d dtype.DType, v float64) float64 {
 	return v
 }
 
-// digits is the number of significant bits of a floating-point dtype.
+// digits returns the number of significant bits of a floating-point dtype.
 func digits(d dtype.DType) int {
 	switch d {
 	case dtype.Float16:

@@ -83,7 +83,7 @@ func (o *Operator) checkKernel(kernels map[string]string) error {
 	return nil
 }
 
-// rules are the promotions that the row of a kernel can follow.
+// rules returns the promotions that the row of a kernel can follow.
 func rules() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(Promotions)), func(name string) bool { return Promotions[name].Rule == "" })
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// eachForms are the entries that a schema with each_of represents: for each of its forms one that returns a list, and one that writes to the tensors of
-// the first list.
+// eachForms returns the entries that a schema with each_of represents: for each of its forms one that returns a list, and one that writes to the
+// tensors of the first list.
 func (o *Operator) eachForms() ([]*Operator, error) {
 	if o.signed() || o.AliasOf != "" || o.CopyOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "" || o.Names != "" {
 		return nil, fmt.Errorf("signature, alias_of, copy_of, go, kernel, category and names follow from each_of")
@@ -32,7 +32,7 @@ func (o *Operator) eachForms() ([]*Operator, error) {
 	return made, nil
 }
 
-// eachForm is the entry of one form, whose overload and parameters, up to their closing parenthesis, are given.
+// eachForm returns the entry of one form, whose overload and parameters, up to their closing parenthesis, are given.
 func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 	e := *o
 	e.Forms, e.Variants, e.Names, e.Quantized, e.Category, e.Since = nil, []string{"function"}, "steps", "steps", "pointwise", "0.1"
@@ -60,7 +60,7 @@ func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 var floatsOf = map[string]string{"all": "floats_complex", "numbers": "floats_complex", "signed": "floats_complex", "floating_complex": "floats_complex",
 	"ordered": "floats", "reals": "floats", "floating": "floats", "wide_floating_complex": "wide", "wide_floating": "doubles"}
 
-// dtypesInPlace are the dtypes that an operator takes in place: those of its results.
+// dtypesInPlace returns the dtypes that an operator takes in place: those of its results.
 func dtypesInPlace(o *Operator) string {
 	floats, found := floatsOf[o.DTypes]
 	switch {

@@ -230,7 +230,7 @@ func (o *Operator) ID() string {
 // CName is the operator's name in C, after tensor_.
 func (o *Operator) CName() string { return strings.ReplaceAll(o.ID(), ".", "_") }
 
-// GoName is the function in engine/ops or engine/composite.
+// GoName returns the function in engine/ops or engine/composite.
 func (o *Operator) GoName() string {
 	if o.Go != "" {
 		return o.Go
@@ -251,7 +251,7 @@ func Camel(s string, upper bool) string {
 	return b.String()
 }
 
-// Public are the operators that languages have.
+// Public returns the operators that languages have.
 func Public(all []*Operator) []*Operator {
 	return slices.DeleteFunc(slices.Clone(all), func(o *Operator) bool { return o.Private })
 }

@@ -224,7 +224,7 @@ func (s *stream) header() error {
 	return nil
 }
 
-// part is the storage that a view in a name represents: (key, offset, count), in elements.
+// part returns the storage that a view in a name represents: (key, offset, count), in elements.
 func (l *loader) part(of *loading, n name) (*loading, error) {
 	if len(n.view.Items) != 3 {
 		return nil, l.bad("a view of a storage", n.view)

@@ -112,7 +112,7 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 	return names, tensors, err
 }
 
-// entriesOf are the entries of a dict.
+// entriesOf returns the entries of a dict.
 func entriesOf(value any) ([]pickle.Entry, bool) {
 	switch v := value.(type) {
 	case *pickle.Dict:

@@ -68,7 +68,7 @@ var storageClasses = map[dtype.DType]string{
 	dtype.QUint8: "QUInt8Storage", dtype.QInt8: "QInt8Storage", dtype.QInt32: "QInt32Storage",
 }
 
-// storageClass is the name of a storage class, without a dtype the untyped one's.
+// storageClass returns the name of a storage class, without a dtype the untyped one's.
 func storageClass(d dtype.DType) pickle.Global {
 	if name, ok := storageClasses[d]; ok {
 		return pickle.Global{Module: "torch", Name: name}
@@ -96,7 +96,7 @@ var layouts = func() (names []string) {
 
 func dtypeName(d dtype.DType) pickle.Global { return pickle.Global{Module: "torch", Name: d.String()} }
 
-// dtypeOf is the dtype that a value names.
+// dtypeOf returns the dtype that a value names.
 func dtypeOf(value any) (dtype.DType, bool) {
 	g, ok := value.(pickle.Global)
 	if !ok || g.Module != "torch" {

@@ -29,7 +29,7 @@ func parameters(q *tensor.Quantizer) *pickle.Tuple {
 	return tuple(perChannel, scales, zeros, int64(q.Axis))
 }
 
-// quantized is the value of a quantized tensor.
+// quantized returns the value of a quantized tensor.
 func (s *saver) quantized(t *tensor.Tensor) (any, error) {
 	if t.IsMeta() {
 		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved: the format has none without elements; int_repr() gives its integers, which can be", s.op)
@@ -115,7 +115,7 @@ func (l *loader) finish(w quantizing) error {
 	return err
 }
 
-// numbersOf are the numbers that a value is: one, a list of them, or a tensor.
+// numbersOf returns the numbers that a value is: one, a list of them, or a tensor.
 func (l *loader) numbersOf(value any) ([]dtype.Scalar, error) {
 	switch v := value.(type) {
 	case int64:

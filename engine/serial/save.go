@@ -113,7 +113,7 @@ func (s *saver) survey(root any, compact bool) error {
 	return nil
 }
 
-// strided are the tensors that a tensor is saved as: itself, or the parts of a sparse one.
+// strided returns the tensors that a tensor is saved as: itself, or the parts of a sparse one.
 func strided(t *tensor.Tensor) []*tensor.Tensor {
 	if p := t.Parts(); p != nil {
 		return append(slices.Clone(p.Indices), p.Values)
@@ -202,7 +202,7 @@ func (s *saver) at(i int64) (*tensor.Tensor, error) {
 	return s.tensors[i], nil
 }
 
-// tensor is the value of tensor i.
+// tensor returns the value of tensor i.
 func (s *saver) tensor(i int64) (any, error) {
 	t, err := s.at(i)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *saver) tensor(i int64) (any, error) {
 	return v, nil
 }
 
-// plain is the value of a strided tensor.
+// plain returns the value of a strided tensor.
 func (s *saver) plain(t *tensor.Tensor) any {
 	d, size, stride := t.DType(), ints(t.Sizes()), ints(t.Strides())
 	switch k := s.kept[t.Storage()]; {

@@ -86,7 +86,7 @@ func (s *saver) number(text string) (any, error) {
 	return i, nil
 }
 
-// tagged is the value of an object, which one of its keys names the kind of.
+// tagged returns the value of an object, which one of its keys names the kind of.
 func (s *saver) tagged(n map[string]any, depth int) (any, error) {
 	for tag, read := range readers {
 		content, ok := n[tag]
@@ -261,7 +261,7 @@ func init() {
 	}
 }
 
-// integer is the value of a JSON integer.
+// integer returns the value of a JSON integer.
 func integer(node any) (int64, bool) {
 	n, ok := node.(json.Number)
 	if !ok {
@@ -303,7 +303,7 @@ func (s *saver) entries(content any, depth int) ([]pickle.Entry, error) {
 	return entries, nil
 }
 
-// storage is the value of a storage that is saved itself.
+// storage returns the value of a storage that is saved itself.
 func (s *saver) storage(content any, typed bool) (any, error) {
 	i, ok := integer(content)
 	if !ok {

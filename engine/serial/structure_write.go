@@ -35,7 +35,7 @@ const (
 	tensorCost = 1024
 )
 
-// structure is the JSON of a pickle's value.
+// structure returns the JSON of a pickle's value.
 func (l *loader) structure(root any) (string, error) {
 	err := l.write(root, 0)
 	return l.text.String(), err
@@ -396,7 +396,7 @@ func (l *loader) checkKey(value any, depth int) error {
 	return l.bad("a key of a dict, or an item of a set,", value)
 }
 
-// locationOf is where the storage of the tensor that a call makes was saved from.
+// locationOf returns where the storage of the tensor that a call makes was saved from.
 func (l *loader) locationOf(c *pickle.Call) string {
 	if c.Func == rebuildMeta {
 		return ""
@@ -408,7 +408,7 @@ func (l *loader) locationOf(c *pickle.Call) string {
 	return s.location
 }
 
-// only is the single argument of a call, nil when there are none or more.
+// only returns the single argument of a call, nil when there are none or more.
 func only(args []any) any {
 	if len(args) != 1 {
 		return nil

@@ -88,7 +88,7 @@ func (l *loader) openTar(source *file.Source) (any, error) {
 	}})
 }
 
-// keyOf is a key, which is a number or its digits.
+// keyOf returns a key, which is a number or its digits.
 func keyOf(value any) (string, bool) {
 	switch v := value.(type) {
 	case int64:

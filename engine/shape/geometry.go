@@ -15,7 +15,7 @@ type Geometry struct {
 	Offset         int64
 }
 
-// after is the offset of position n of dimension d.
+// after returns the offset of position n of dimension d.
 func (g *Geometry) after(d int, n int64) int64 {
 	return Plus(g.Offset, Times(n, g.Strides[d]))
 }

@@ -15,7 +15,7 @@ const (
 	MaxReducedDims = 64
 )
 
-// Numel is the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are rejected, and shapes without elements whose
+// Numel returns the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are rejected, and shapes without elements whose
 // row-major strides, in which sizes of 0 count as 1, are beyond int64.
 func Numel(op string, sizes []int64) (int64, error) {
 	n, zero, overflow := int64(1), false, false
@@ -150,7 +150,7 @@ func Moved(op string, ndim int, source, destination []int64) ([]int, error) {
 	return order, nil
 }
 
-// Broadcast is the shape that a and b broadcast to: aligned at the last dimension, equal or 1.
+// Broadcast returns the shape that a and b broadcast to: aligned at the last dimension, equal or 1.
 func Broadcast(op string, a, b []int64) ([]int64, error) {
 	if len(a) < len(b) {
 		a, b = b, a

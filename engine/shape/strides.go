@@ -44,7 +44,7 @@ func Strides(dst, sizes []int64) {
 	}
 }
 
-// ContiguousStrides are the row-major strides of sizes.
+// ContiguousStrides returns the row-major strides of sizes.
 func ContiguousStrides(sizes []int64) []int64 {
 	strides := make([]int64, len(sizes))
 	Strides(strides, sizes)
@@ -71,7 +71,7 @@ func channelsLastOrder(f MemoryFormat) []int {
 	return []int{1, 4, 3, 2, 0}
 }
 
-// FormatStrides are the strides of a dense tensor in the given format. Channels-last formats want 4 or 5 dimensions.
+// FormatStrides returns the strides of a dense tensor in the given format. Channels-last formats want 4 or 5 dimensions.
 func FormatStrides(op string, sizes []int64, f MemoryFormat) ([]int64, error) {
 	if f != ChannelsLast && f != ChannelsLast3d {
 		return ContiguousStrides(sizes), nil
@@ -128,7 +128,7 @@ func IsFormat(sizes, strides []int64, f MemoryFormat) bool {
 	return true
 }
 
-// SuggestFormat is the format that strides order dimensions by, even when there are gaps: channels-last or contiguous.
+// SuggestFormat returns the format that strides order dimensions by, even when there are gaps: channels-last or contiguous.
 func SuggestFormat(sizes, strides []int64) MemoryFormat {
 	for _, f := range []MemoryFormat{ChannelsLast, ChannelsLast3d} {
 		if likesFormat(sizes, strides, f) {

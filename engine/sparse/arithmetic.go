@@ -23,7 +23,7 @@ func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
 	return s.Reshape(number, 1)
 }
 
-// plus is a + alpha*b, or a - alpha*b.
+// plus returns a + alpha*b, or a - alpha*b.
 func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 		s := within(c, op)
@@ -72,12 +72,12 @@ func (s *scope) added(out, a, b *tensor.Tensor, d dtype.DType, scaled func(zero,
 	return s.Last(func() (*tensor.Tensor, error) { return s.C.IndexPut(out, a, places, values, true) })
 }
 
-// zeroOf is a zero of a dtype that broadcasts to values.
+// zeroOf returns a zero of a dtype that broadcasts to values.
 func (s *scope) zeroOf(values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Cast(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
 }
 
-// joined are the entries of a and those of b: sum has the sum, in the common dtype, of those at one place, or of zero and an entry of b.
+// joined returns the entries of a and those of b: sum has the sum, in the common dtype, of those at one place, or of zero and an entry of b.
 func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if s.together(a, b) {
 		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
@@ -130,7 +130,7 @@ func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 	return s.assemble(a.Layout(), a.Sizes(), compressed, plain, values)
 }
 
-// alike are the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
+// alike returns the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
 func (s *scope) alike(a, b *tensor.Tensor) (x, y coordinates, d dtype.DType) {
 	if !slices.Equal(a.Sizes(), b.Sizes()) {
 		s.Failf("the sizes of sparse tensors must be the same, but got %v and %v", a.Sizes(), b.Sizes())
@@ -232,7 +232,7 @@ func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.from(made, f)
 }
 
-// meeting are the positions of equal entries in two vectors that rise.
+// meeting returns the positions of equal entries in two vectors that rise.
 func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil

@@ -246,7 +246,7 @@ func onElements(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*ten
 	}
 }
 
-// mixed is the error of a dense operand whose result was to be sparse.
+// mixed returns the error of a dense operand whose result was to be sparse.
 func mixed(op string, out *tensor.Tensor) error {
 	s := within(aten.Ctx{}, op)
 	s.Failf("the result of strided tensors cannot be written to a tensor of layout %v", out.Layout())

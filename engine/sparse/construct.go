@@ -14,8 +14,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// SparseCooTensor makes a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the
-// indices unless it is given.
+// SparseCooTensor creates a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the indices unless it is
+// given.
 func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
 	s := within(c, "sparse_coo_tensor")
 	defer s.Close()
@@ -225,7 +225,7 @@ func (s *scope) noBlocks(values, compressed *tensor.Tensor, size []int64, l tens
 	return s.Reshape(values, append(slices.Clone(values.Sizes()), block[:]...)...)
 }
 
-// smallest is the smallest size that holds plain indices.
+// smallest returns the smallest size that holds plain indices.
 func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int64) []int64 {
 	b := compressed.Dim() - 1
 	m := int64(0)
@@ -340,7 +340,7 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	}
 }
 
-// empty is a tensor of a sparse layout without entries.
+// empty returns a tensor of a sparse layout without entries.
 func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.Device, sparse int) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

@@ -17,7 +17,7 @@ const (
 	int64s = dtype.Int64
 )
 
-// dense are the elements of a sparse tensor, 0 where it keeps none.
+// dense returns the elements of a sparse tensor, 0 where it keeps none.
 func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || !isSparse(t) {
 		return t
@@ -31,7 +31,7 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	return s.Reshape(all, slices.Clone(x.sizes)...)
 }
 
-// found are the elements of a dense tensor that are not 0, or the entries of its first dimensions that are not all 0.
+// found returns the elements of a dense tensor that are not 0, or the entries of its first dimensions that are not all 0.
 func (s *scope) found(t *tensor.Tensor, sparse int) coordinates {
 	if s.Err != nil {
 		return coordinates{}
@@ -61,7 +61,7 @@ func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coor
 	return x
 }
 
-// as is t, dense or sparse, in a form; indices of a compressed layout keep their dtype.
+// as returns t, dense or sparse, in a form; indices of a compressed layout keep their dtype.
 func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
 	made := s.made(t, f)
 	if s.Err != nil || made == t || f.layout < tensor.CSR || t.Layout() < tensor.CSR {
@@ -70,7 +70,7 @@ func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
 	return s.indexed(made, t.Parts().Indices[0].DType())
 }
 
-// indexed is a tensor of a compressed layout whose indices have a dtype, where that holds them.
+// indexed returns a tensor of a compressed layout whose indices have a dtype, where that holds them.
 func (s *scope) indexed(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || t.Parts().Indices[0].DType() == d || d != int64s && max(entries(t), slices.Max(t.Sizes())) > math.MaxInt32 {
 		return t
@@ -155,7 +155,7 @@ func (s *scope) joinEntries(x coordinates, sparse int) coordinates {
 	return coordinates{s.placesOf(once, x.sizes[:sparse]), s.Reshape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes, true}
 }
 
-// from is the tensor of a form that has the entries of x.
+// from returns the tensor of a form that has the entries of x.
 func (s *scope) from(x coordinates, f form) *tensor.Tensor {
 	switch {
 	case s.Err != nil:
@@ -180,7 +180,7 @@ func (s *scope) checkBlock(sizes []int64, f form) {
 	}
 }
 
-// foundBlocks are the blocks of a dense tensor that are not all 0.
+// foundBlocks returns the blocks of a dense tensor that are not all 0.
 func (s *scope) foundBlocks(t *tensor.Tensor, f form) coordinates {
 	s.checkBlock(t.Sizes(), f)
 	if s.Err != nil {
@@ -231,7 +231,7 @@ func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 	return coordinates{s.places(once, sizes), s.Reshape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...), append(sizes, x.sizes[at+2:]...), true}
 }
 
-// compressed is the tensor of a compressed form and the given sizes that has the entries, or blocks, of x.
+// compressed returns the tensor of a compressed form and the given sizes that has the entries, or blocks, of x.
 func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -289,7 +289,7 @@ func (s *scope) lines(line *tensor.Tensor, n int64) *tensor.Tensor {
 	return to
 }
 
-// ofBatches are the compressed indices of count matrices of n lines each, from those of all lines.
+// ofBatches returns the compressed indices of count matrices of n lines each, from those of all lines.
 func (s *scope) ofBatches(compressed *tensor.Tensor, count, n int64) *tensor.Tensor {
 	if s.Err != nil || n == 0 || count == 0 {
 		return s.zeros(compressed, count, n+1)
@@ -305,7 +305,7 @@ func ToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tenso
 	return s.Give(s.Cast(s.dense(self), d))
 }
 
-// ToSparseDim is self in the layout COO with sparseDim sparse dimensions.
+// ToSparseDim returns self in the layout COO with sparseDim sparse dimensions.
 func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
 	s := within(c, "to_sparse")
 	defer s.Close()
@@ -326,7 +326,7 @@ func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tens
 	return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, self.Dim() - int(sparseDim)}))
 }
 
-// ToSparse is self in a sparse layout, COO by default.
+// ToSparse returns self in a sparse layout, COO by default.
 func ToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	if layout == tensor.NoLayout {
 		layout = tensor.COO
@@ -334,27 +334,27 @@ func ToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize [
 	return converted(c, "to_sparse", self, layout, blockSize, dense)
 }
 
-// ToSparseCoo is self in the layout COO.
+// ToSparseCoo returns self in the layout COO.
 func ToSparseCoo(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_coo", self, tensor.COO, nil, dense)
 }
 
-// ToSparseCsr is self in the layout CSR.
+// ToSparseCsr returns self in the layout CSR.
 func ToSparseCsr(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_csr", self, tensor.CSR, nil, dense)
 }
 
-// ToSparseCsc is self in the layout CSC.
+// ToSparseCsc returns self in the layout CSC.
 func ToSparseCsc(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_csc", self, tensor.CSC, nil, dense)
 }
 
-// ToSparseBsr is self in the layout BSR.
+// ToSparseBsr returns self in the layout BSR.
 func ToSparseBsr(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_bsr", self, tensor.BSR, blockSize, dense)
 }
 
-// ToSparseBsc is self in the layout BSC.
+// ToSparseBsc returns self in the layout BSC.
 func ToSparseBsc(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_bsc", self, tensor.BSC, blockSize, dense)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// whole are the entries of a tensor, each place once, for an operator that reduces all elements.
+// whole returns the entries of a tensor, each place once, for an operator that reduces all elements.
 func (s *scope) whole(t *tensor.Tensor, dim []int64, keepdim bool) (values *tensor.Tensor, complete bool) {
 	if len(dim) != 0 && len(dim) != t.Dim() || keepdim {
 		s.Failf("of a sparse tensor is that of all elements: dim %v and keepdim %v are for dense ones; to_dense() converts", dim, keepdim)
@@ -161,7 +161,7 @@ func isSetTo(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	return same, err
 }
 
-// vectorNorm is that of all elements.
+// vectorNorm returns that of all elements.
 func vectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	return reduced("linalg.vector_norm", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.LinalgVectorNorm(out, v, ord, nil, false, d)

@@ -51,7 +51,7 @@ func (s *scope) rowsAt(indices *tensor.Tensor, which []int64) *tensor.Tensor {
 	return s.Stack(list...)
 }
 
-// withDims is the result of a reduction of t with dimensions of size 1 in the place of those in mask.
+// withDims returns the result of a reduction of t with dimensions of size 1 in the place of those in mask.
 func (s *scope) withDims(made, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	for i := range mask {
 		was, at := made, int64(i)
@@ -69,7 +69,7 @@ func (s *scope) withDims(made, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	return made
 }
 
-// numbered are the different entries of a vector, in order, which of these each entry is, and how often each is there.
+// numbered returns the different entries of a vector, in order, which of these each entry is, and how often each is there.
 func (s *scope) numbered(key *tensor.Tensor) (once, of, counts *tensor.Tensor) {
 	inOrder, from := s.sorted(key)
 	once, inverse, counts := s.unique(inOrder)
@@ -254,8 +254,8 @@ func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor
 	}
 }
 
-// firsts are the numbers of lines of a length that have entries, and in each the first place of its largest or least element: that of an entry, or the
-// first one without.
+// firsts returns the numbers of lines of a length that have entries, and in each the first place of its largest or least element: that of an entry,
+// or the first one without.
 func (s *scope) firsts(key, at, values *tensor.Tensor, length int64, how string) (once, places *tensor.Tensor) {
 	if values.DType() == dtype.Bool {
 		values = s.Cast(values, dtype.Uint8)

@@ -22,7 +22,7 @@ func inBlocks(l tensor.Layout) bool { return l == tensor.BSR || l == tensor.BSC 
 // batches returns the number of batch dimensions of a compressed layout.
 func batches(t *tensor.Tensor) int { return t.Parts().Indices[0].Dim() - 1 }
 
-// denseDim is the number of dimensions of each entry.
+// denseDim returns the number of dimensions of each entry.
 func denseDim(t *tensor.Tensor) int {
 	p := t.Parts()
 	switch {
@@ -34,7 +34,7 @@ func denseDim(t *tensor.Tensor) int {
 	return t.Dim() - batches(t) - 2
 }
 
-// entries is how many entries are kept, in each batch.
+// entries returns how many entries are kept, in each batch.
 func entries(t *tensor.Tensor) int64 {
 	p := t.Parts()
 	last := p.Indices[len(p.Indices)-1].Sizes()
@@ -58,7 +58,7 @@ type coordinates struct {
 	coalesced bool
 }
 
-// sparse is the number of sparse dimensions.
+// sparse returns the number of sparse dimensions.
 func (x coordinates) sparse() int {
 	if x.indices == nil {
 		return 0
@@ -68,14 +68,14 @@ func (x coordinates) sparse() int {
 
 func (x coordinates) count() int64 { return x.indices.Sizes()[1] }
 
-// tensor is the COO tensor of the coordinates.
+// tensor returns the COO tensor of the coordinates.
 func (s *scope) tensor(x coordinates) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Assemble(s.Op, tensor.COO, x.sizes, tensor.Parts{Indices: []*tensor.Tensor{x.indices}, Values: x.values, Coalesced: x.coalesced})
 	})
 }
 
-// assemble is a tensor of a compressed layout.
+// assemble returns a tensor of a compressed layout.
 func (s *scope) assemble(l tensor.Layout, sizes []int64, compressed, plain, values *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Assemble(s.Op, l, sizes, tensor.Parts{Indices: []*tensor.Tensor{compressed, plain}, Values: values})
@@ -110,7 +110,7 @@ func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return key
 }
 
-// inside are indices as int64, which a program may have changed since they were checked.
+// inside returns indices as int64, which a program may have changed since they were checked.
 func (s *scope) inside(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	indices = s.wide(indices)
 	if s.Err != nil {
@@ -144,7 +144,7 @@ func (s *scope) places(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return s.Stack(rows...)
 }
 
-// coalesced is x in row-major order, entries of the same place added up.
+// coalesced returns x in row-major order, entries of the same place added up.
 func (s *scope) coalesced(x coordinates) coordinates {
 	if x.coalesced || s.Err != nil {
 		return x
@@ -158,7 +158,7 @@ func joinedFirst(from, to dtype.DType) bool {
 	return to != dtype.None && to != from && min(from.Category(), to.Category()) < dtype.Floating
 }
 
-// converted is x with values of a dtype.
+// converted returns x with values of a dtype.
 func (s *scope) converted(x coordinates, d dtype.DType) coordinates {
 	if s.Err == nil && joinedFirst(x.values.DType(), d) {
 		x = s.coalesced(x)
@@ -167,7 +167,7 @@ func (s *scope) converted(x coordinates, d dtype.DType) coordinates {
 	return x
 }
 
-// convertible is a tensor whose entries can be converted to a dtype one by one.
+// convertible returns a tensor whose entries can be converted to a dtype one by one.
 func (s *scope) convertible(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || t.Layout() != tensor.COO || t.Parts().Coalesced || !joinedFirst(t.DType(), d) {
 		return t
@@ -214,7 +214,7 @@ func (s *scope) summed(values, order, starts *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// unique are the entries of a vector in order, each once, where each is among these, and how often.
+// unique returns the entries of a vector in order, each once, where each is among these, and how often.
 func (s *scope) unique(t *tensor.Tensor) (once, inverse, counts *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil, nil
@@ -232,7 +232,7 @@ func (s *scope) rising(t *tensor.Tensor) bool {
 	return s.all(s.Binary(s.C.Lt, s.Narrow(t, 0, 0, n-1), s.Narrow(t, 0, 1, n-1)))
 }
 
-// coordinatesOf are those of any sparse tensor. Those of compressed layouts are coalesced.
+// coordinatesOf returns those of any sparse tensor. Those of compressed layouts are coalesced.
 func (s *scope) coordinatesOf(t *tensor.Tensor) coordinates {
 	if s.Err != nil {
 		return coordinates{}
@@ -252,7 +252,7 @@ func (s *scope) coordinatesOf(t *tensor.Tensor) coordinates {
 	return s.coalesced(coordinates{index, values, t.Sizes(), s.Err == nil && f.layout == tensor.CSR})
 }
 
-// counts are how many entries each row, or column, of compressed indices has.
+// counts returns how many entries each row, or column, of compressed indices has.
 func (s *scope) counts(compressed *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -262,13 +262,13 @@ func (s *scope) counts(compressed *tensor.Tensor) *tensor.Tensor {
 	return s.Sub(s.Narrow(compressed, last, 1, n), s.Narrow(compressed, last, 0, n))
 }
 
-// repeated is each number i as many times as counts has at the flat place i.
+// repeated returns each number i as many times as counts has at the flat place i.
 func (s *scope) repeated(counts *tensor.Tensor) *tensor.Tensor {
 	flat := s.Reshape(counts, -1)
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.RepeatInterleave(flat, noDim) })
 }
 
-// expanded are the indices of a compressed tensor's entries, or blocks, and their values, all batches after each other.
+// expanded returns the indices of a compressed tensor's entries, or blocks, and their values, all batches after each other.
 func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
 	p, b := t.Parts(), batches(t)
 	plain := s.wide(p.Indices[1])
@@ -301,10 +301,10 @@ func (s *scope) lineOf(compressed, plain *tensor.Tensor) *tensor.Tensor {
 	return s.Reshape(to, plain.Numel())
 }
 
-// wide is a vector of indices as int64.
+// wide returns a vector of indices as int64.
 func (s *scope) wide(t *tensor.Tensor) *tensor.Tensor { return s.Cast(t, int64s) }
 
-// spread are the elements of blocks, each with its own place.
+// spread returns the elements of blocks, each with its own place.
 func (s *scope) spread(indices, values *tensor.Tensor, f form, b int) (each, elements *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil

@@ -43,7 +43,7 @@ func SparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*te
 	return c.Sum(nil, self, dim, false, d)
 }
 
-// SparseMm is the product of a sparse matrix and another; of two CSC matrices it is CSC.
+// SparseMm returns the product of a sparse matrix and another; of two CSC matrices it is CSC.
 func SparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Layout() != tensor.CSC || mat2.Layout() != tensor.CSC {
 		return c.Mm(nil, self, mat2)
@@ -54,7 +54,7 @@ func SparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(s.turned(s.Binary(c.Mm, s.turned(mat2), s.turned(self))))
 }
 
-// SparseAddmm is beta*self + alpha*(mat1 @ mat2).
+// SparseAddmm returns beta*self + alpha*(mat1 @ mat2).
 func SparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	return c.Addmm(nil, self, mat1, mat2, beta, alpha)
 }
@@ -190,7 +190,7 @@ func zero(c aten.Ctx, self *tensor.Tensor) error {
 	return s.Err
 }
 
-// cleared is a tensor of the same form without entries.
+// cleared returns a tensor of the same form without entries.
 func (s *scope) cleared(t *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
 	f := formOf(t)
 	if !inBlocks(f.layout) && (f.layout == tensor.COO || f.dense == 0) {
@@ -245,7 +245,7 @@ func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
 	}
 }
 
-// outline is a strided tensor of the sizes and the dtype of t without elements.
+// outline returns a strided tensor of the sizes and the dtype of t without elements.
 func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return s.C.Empty(nil, slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
@@ -324,7 +324,7 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 	return s.Give(t)
 }
 
-// consumed is the number of dimensions that items are about.
+// consumed returns the number of dimensions that items are about.
 func consumed(items []ops.IndexItem) (n int) {
 	for _, item := range items {
 		if item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor {

@@ -52,8 +52,8 @@ func placed(t *tensor.Tensor, d int) bool {
 	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batches(t) == 0) && launch.Known(t.Parts().Indices[0])
 }
 
-// apart are the columns of indices and the values of each of n parts of dimension d, which have each `step` positions. They are sorted by parts first, so
-// that each entry is looked at once, and not once for each part; the entries of a part keep their order.
+// apart returns the columns of indices and the values of each of n parts of dimension d, which have each `step` positions. They are sorted by parts
+// first, so that each entry is looked at once, and not once for each part; the entries of a part keep their order.
 func (s *scope) apart(indices *tensor.Tensor, x coordinates, d int, step int64, n int) (columns, values []*tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
@@ -135,7 +135,7 @@ func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor
 	return even(c, "chunk", self, d, (n-1)/chunks+1)
 }
 
-// unbind are all positions of a dimension.
+// unbind returns all positions of a dimension.
 func unbind(c aten.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("unbind", dim, self.Dim())
 	if err != nil {

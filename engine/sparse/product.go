@@ -32,8 +32,8 @@ func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 	}
 }
 
-// mm is the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two compressed
-// ones, too.
+// mm returns the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two compressed ones,
+// too.
 func mm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mm")
 	defer s.Close()
@@ -66,7 +66,7 @@ func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Transpose(nil, t, 0, 1) })
 }
 
-// rowsOf is the product of a sparse matrix and a dense vector or matrix.
+// rowsOf returns the product of a sparse matrix and a dense vector or matrix.
 func (s *scope) rowsOf(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.onto(s.rows(a), b)
 }
@@ -74,7 +74,7 @@ func (s *scope) rowsOf(a, b *tensor.Tensor) *tensor.Tensor {
 // compressedRows is the layout of the operands of products.
 var compressedRows = form{tensor.CSR, [2]int64{1, 1}, 0}
 
-// rows are the parts of a sparse matrix in the layout CSR.
+// rows returns the parts of a sparse matrix in the layout CSR.
 func (s *scope) rows(a *tensor.Tensor) *tensor.Parts {
 	if a = s.as(a, compressedRows); s.Err != nil {
 		return nil
@@ -86,7 +86,7 @@ func (s *scope) onto(a *tensor.Parts, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.CsrSpmm(a.Indices[0], a.Indices[1], a.Values, b) })
 }
 
-// sparseProduct is the product of two sparse matrices: COO of two of these, else CSR.
+// sparseProduct returns the product of two sparse matrices: COO of two of these, else CSR.
 func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 	x, y := s.rows(a), s.rows(b)
 	if s.Err != nil {
@@ -101,7 +101,7 @@ func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// mv is the product of a matrix and a vector, which is strided.
+// mv returns the product of a matrix and a vector, which is strided.
 func mv(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mv")
 	defer s.Close()
@@ -113,7 +113,7 @@ func mv(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(out, s.rowsOf(a, b))
 }
 
-// bmm is the product of the matrices of two batches, of which the second is strided.
+// bmm returns the product of the matrices of two batches, of which the second is strided.
 func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "bmm")
 	defer s.Close()
@@ -139,7 +139,7 @@ func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(out, s.Reshape(s.rowsOf(all, s.Reshape(b, n*inner, columns)), n, rows, columns))
 }
 
-// matmul is the product of matrices and vectors; batches of matrices are bmm's.
+// matmul returns the product of matrices and vectors; batches of matrices are bmm's.
 func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "matmul")
 	defer s.Close()
@@ -172,7 +172,7 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return nil, s.Err
 }
 
-// addmm is beta*self + alpha*(a @ b).
+// addmm returns beta*self + alpha*(a @ b).
 func addmm(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "addmm")
 	defer s.Close()
@@ -180,7 +180,7 @@ func addmm(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar)
 	return s.sumWith(out, self, s.product(a, b), beta, alpha)
 }
 
-// addmv is beta*self + alpha*(a @ b).
+// addmv returns beta*self + alpha*(a @ b).
 func addmv(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "addmv")
 	defer s.Close()
@@ -230,7 +230,7 @@ func (s *scope) factor(v dtype.Scalar, d dtype.DType) dtype.Scalar {
 	return v
 }
 
-// filled are the numbers of the rows in which the first factor has entries, and these rows of the product with a strided matrix.
+// filled returns the numbers of the rows in which the first factor has entries, and these rows of the product with a strided matrix.
 func (s *scope) filled(a, b *tensor.Tensor) (rows, product *tensor.Tensor) {
 	s.factors(a, b, 2, 2)
 	if s.Err == nil && !isSparse(a) {
@@ -245,7 +245,7 @@ func (s *scope) filled(a, b *tensor.Tensor) (rows, product *tensor.Tensor) {
 	return rows, s.take(made, 0, rows)
 }
 
-// productEntries is the product of a sparse matrix and a strided one in the layout COO: all elements of the rows that have entries.
+// productEntries returns the product of a sparse matrix and a strided one in the layout COO: all elements of the rows that have entries.
 func (s *scope) productEntries(a, b *tensor.Tensor) *tensor.Tensor {
 	rows, made := s.filled(a, b)
 	if s.Err != nil {
@@ -257,14 +257,14 @@ func (s *scope) productEntries(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.tensor(coordinates{at, s.Reshape(made, n*m), []int64{a.Sizes()[0], m}, true})
 }
 
-// Smm is the product of a sparse matrix and a strided one in the layout COO.
+// Smm returns the product of a sparse matrix and a strided one in the layout COO.
 func Smm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "smm")
 	defer s.Close()
 	return s.Give(s.productEntries(self, mat2))
 }
 
-// Sspaddmm is beta*self + alpha*(mat1 @ mat2) in the layout COO.
+// Sspaddmm returns beta*self + alpha*(mat1 @ mat2) in the layout COO.
 func Sspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "sspaddmm")
 	defer s.Close()
@@ -278,7 +278,7 @@ func Sspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtyp
 	return s.sumWith(out, s.as(self, form{tensor.COO, [2]int64{1, 1}, 0}), made, beta, alpha)
 }
 
-// Hspmm is the product of a sparse matrix and a strided one with rows of elements for entries.
+// Hspmm returns the product of a sparse matrix and a strided one with rows of elements for entries.
 func Hspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "hspmm")
 	defer s.Close()
@@ -289,8 +289,8 @@ func Hspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(out, s.tensor(coordinates{s.Unsqueeze(rows, 0), made, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, true}))
 }
 
-// SparseMmReduce is a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a
-// row has none.
+// SparseMmReduce returns a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a row
+// has none.
 func SparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
 	s := within(c, "sparse.mm")
 	defer s.Close()

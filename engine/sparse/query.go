@@ -24,7 +24,7 @@ func wants(op string, t *tensor.Tensor, layouts ...tensor.Layout) error {
 	return status.Runtimef("%s expected a tensor of layout %s but got %v", op, strings.Join(names, " or "), t.Layout())
 }
 
-// apart is the COO tensor's part, which may be had of coalesced ones alone: else entries may be about the same place.
+// apart returns the COO tensor's part, which may be had of coalesced ones alone: else entries may be about the same place.
 func apart(op string, t *tensor.Tensor) (*tensor.Parts, error) {
 	if err := wants(op, t, tensor.COO); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Indices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return p.Indices[0].Alias(), nil
 }
 
-// Values are the entries of a sparse tensor, which is coalesced if it is COO.
+// Values returns the entries of a sparse tensor, which is coalesced if it is COO.
 func Values(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isSparse(self) || self.Layout() == tensor.COO {
 		if _, err := apart("values", self); err != nil {
@@ -55,7 +55,7 @@ func Values(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return self.Parts().Values.Alias(), nil
 }
 
-// RawIndices are those of a COO tensor, coalesced or not.
+// RawIndices returns those of a COO tensor, coalesced or not.
 func RawIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := wants("_indices", self, tensor.COO); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func RawIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return self.Parts().Indices[0].Alias(), nil
 }
 
-// RawValues are those of a COO tensor, coalesced or not.
+// RawValues returns those of a COO tensor, coalesced or not.
 func RawValues(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := wants("_values", self, tensor.COO); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func CrowIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("crow_indices", self, 0, tensor.CSR, tensor.BSR)
 }
 
-// ColIndices are the columns of the entries, or blocks.
+// ColIndices returns the columns of the entries, or blocks.
 func ColIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("col_indices", self, 1, tensor.CSR, tensor.BSR)
 }
@@ -93,7 +93,7 @@ func CcolIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("ccol_indices", self, 0, tensor.CSC, tensor.BSC)
 }
 
-// RowIndices are the rows of the entries, or blocks.
+// RowIndices returns the rows of the entries, or blocks.
 func RowIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("row_indices", self, 1, tensor.CSC, tensor.BSC)
 }
@@ -119,7 +119,7 @@ func Coalesce(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(s.tensor(s.coalesced(s.coordinatesOf(self))))
 }
 
-// SparseDim is the number of sparse dimensions, 0 of a dense tensor.
+// SparseDim returns the number of sparse dimensions, 0 of a dense tensor.
 func SparseDim(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	switch {
 	case !isSparse(self):
@@ -130,10 +130,10 @@ func SparseDim(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	return 2, nil
 }
 
-// DenseDim is the number of dimensions of each entry: all of a dense tensor's.
+// DenseDim returns the number of dimensions of each entry: all of a dense tensor's.
 func DenseDim(_ aten.Ctx, self *tensor.Tensor) (int64, error) { return int64(denseDim(self)), nil }
 
-// Nnz is the number of entries, or blocks, in each batch.
+// Nnz returns the number of entries, or blocks, in each batch.
 func Nnz(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	if !isSparse(self) {
 		return 0, status.Runtimef("_nnz is not implemented for strided tensors; count_nonzero() counts")

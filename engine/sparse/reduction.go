@@ -56,7 +56,7 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 	return made
 }
 
-// mean is the sum over the number of elements.
+// mean returns the sum over the number of elements.
 func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "mean")
 	defer s.Close()
@@ -86,7 +86,7 @@ func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dty
 	return s.result(out, s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, t, n, "") }))
 }
 
-// norm is that of all elements, which zeros do not change.
+// norm returns that of all elements, which zeros do not change.
 func norm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "norm")
 	defer s.Close()
@@ -116,12 +116,12 @@ func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
 	return of, counts.Numel()
 }
 
-// SparseSoftmax is the softmax of the entries along a dimension: elements that are not kept count as minus infinity.
+// SparseSoftmax returns the softmax of the entries along a dimension: elements that are not kept count as minus infinity.
 func SparseSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	return softmax(c, "sparse.softmax", self, dim, d, aten.Ctx.Softmax, false)
 }
 
-// SparseLogSoftmax is the logarithm of SparseSoftmax.
+// SparseLogSoftmax returns the logarithm of SparseSoftmax.
 func SparseLogSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	return softmax(c, "sparse.log_softmax", self, dim, d, aten.Ctx.LogSoftmax, true)
 }

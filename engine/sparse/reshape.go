@@ -237,7 +237,7 @@ func expand(c aten.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tens
 	return s.Give(s.broadcast(self, sizes))
 }
 
-// broadcast is t with sizes that its own expand to, in the same layout.
+// broadcast returns t with sizes that its own expand to, in the same layout.
 func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if s.Err != nil || slices.Equal(t.Sizes(), sizes) {
 		return t

@@ -54,7 +54,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // The steps.
 
-// times is a times a number, itself for 1.
+// times returns a times a number, itself for 1.
 func (s *scope) times(a *tensor.Tensor, v int64) *tensor.Tensor {
 	if v == 1 {
 		return a
@@ -115,7 +115,7 @@ func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
 	return inOrder, places
 }
 
-// integer is the only element of t; unknown on meta, and after an error.
+// integer returns the only element of t; unknown on meta, and after an error.
 func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 	if s.Err != nil || !launch.Known(t) {
 		return 0, false

@@ -148,7 +148,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	return s.assemble(l, sizes, parts[0], parts[1], parts[2])
 }
 
-// turnMatrix is t().
+// turnMatrix returns t().
 func turnMatrix(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case self.Dim() > 2:
@@ -187,7 +187,7 @@ func unsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 	return s.result(out, s.tensor(coordinates{indices, p.Values, sizes, p.Coalesced}))
 }
 
-// onBatches is a compressed tensor of other sizes whose parts each makes of those of t: an operator along a batch dimension.
+// onBatches returns a compressed tensor of other sizes whose parts each makes of those of t: an operator along a batch dimension.
 func (s *scope) onBatches(t *tensor.Tensor, sizes []int64, each func(part *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	p := t.Parts()
 	return s.assemble(t.Layout(), sizes, each(p.Indices[0]), each(p.Indices[1]), each(p.Values))
@@ -298,7 +298,7 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 	return s.Give(s.from(y, f))
 }
 
-// slice is the positions of a dimension from start to end.
+// slice returns the positions of a dimension from start to end.
 func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	d, err := dimension("slice", dim, self.Dim())
 	if err != nil {
@@ -312,7 +312,7 @@ func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step 
 	return part, status.In("slice", err)
 }
 
-// bounded is a slice within a dimension.
+// bounded returns a slice within a dimension.
 func bounded(start, stop, size int64) (from, length int64) {
 	clip := func(v int64) int64 {
 		if v < 0 {
@@ -324,7 +324,7 @@ func bounded(start, stop, size int64) (from, length int64) {
 	return from, max(0, clip(stop)-from)
 }
 
-// shifted are indices with by added to row d.
+// shifted returns indices with by added to row d.
 func (s *scope) shifted(indices *tensor.Tensor, d int, by int64) *tensor.Tensor {
 	if s.Err != nil || by == 0 {
 		return indices
@@ -333,7 +333,7 @@ func (s *scope) shifted(indices *tensor.Tensor, d int, by int64) *tensor.Tensor 
 	return s.Cat(0, s.Narrow(indices, 0, 0, int64(d)), s.Add(s.Narrow(indices, 0, int64(d), 1), s.Int(by)), s.Narrow(indices, 0, int64(d)+1, n-int64(d)-1))
 }
 
-// indexSelect are the positions of a dimension that index names, in its order.
+// indexSelect returns the positions of a dimension that index names, in its order.
 func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "index_select")
 	defer s.Close()
@@ -484,7 +484,7 @@ func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*t
 	return s.Last(func() (*tensor.Tensor, error) { return cat(c, out, spread, int64(d)) })
 }
 
-// matches are the pairs of equal entries of two vectors, of which the second is in order: for each entry of the first, in turn.
+// matches returns the pairs of equal entries of two vectors, of which the second is in order: for each entry of the first, in turn.
 func (s *scope) matches(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 	bound := func(right bool) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return s.C.Searchsorted(nil, b, a, false, right, "", nil) })

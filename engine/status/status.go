@@ -41,36 +41,36 @@ func newf(code Code, format string, args []any) error {
 	return &Error{Code: code, Msg: Textf(format, args...)}
 }
 
-// Runtimef makes a Runtime error.
+// Runtimef creates a Runtime error.
 func Runtimef(format string, args ...any) error { return newf(Runtime, format, args) }
 
-// Unpromoted is the error that the operands of op, of which one is an eight-bit float, have no dtype in common.
+// Unpromoted returns the error that the operands of op, of which one is an eight-bit float, have no dtype in common.
 func Unpromoted(op string) error {
 	return Runtimef("%s: Promotion for Float8 Types is not supported; convert the operands to one dtype", op)
 }
 
-// Valuef makes a Value error.
+// Valuef creates a Value error.
 func Valuef(format string, args ...any) error { return newf(Value, format, args) }
 
-// Typef makes a Type error.
+// Typef creates a Type error.
 func Typef(format string, args ...any) error { return newf(Type, format, args) }
 
-// Indexf makes an Index error.
+// Indexf creates an Index error.
 func Indexf(format string, args ...any) error { return newf(Index, format, args) }
 
-// NotImplementedf makes a NotImplemented error.
+// NotImplementedf creates a NotImplemented error.
 func NotImplementedf(format string, args ...any) error { return newf(NotImplemented, format, args) }
 
-// Linalgf makes a Linalg error.
+// Linalgf creates a Linalg error.
 func Linalgf(format string, args ...any) error { return newf(Linalg, format, args) }
 
-// Memoryf makes a Memory error.
+// Memoryf creates a Memory error.
 func Memoryf(format string, args ...any) error { return newf(Memory, format, args) }
 
-// Forkedf makes a Forked error.
+// Forkedf creates a Forked error.
 func Forkedf(format string, args ...any) error { return newf(Forked, format, args) }
 
-// IOf makes an IO error, with the number of the system's error among the arguments.
+// IOf creates an IO error, with the number of the system's error among the arguments.
 func IOf(format string, args ...any) error {
 	e := &Error{Code: IO, Msg: Textf(format, args...)}
 	for _, arg := range args {

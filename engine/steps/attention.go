@@ -32,7 +32,7 @@ func (s *Steps) AttentionWeights(q, k, mask *tensor.Tensor, causal bool, scale f
 	return s.Where(none, s.Int(0), weights)
 }
 
-// Softmax is that of the last dimension.
+// Softmax returns that of the last dimension.
 func (s *Steps) Softmax(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Softmax(nil, t, -1, dtype.None) })
 }

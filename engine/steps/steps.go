@@ -21,7 +21,7 @@ type Steps struct {
 	C aten.Ctx
 }
 
-// Of are the steps of op, which calls with c.
+// Of returns the steps of op, which calls with c.
 func Of(c aten.Ctx, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
 
 // Strided returns an error for sparse operands, whose entries the intermediate ops would treat as all elements, or reject without the name of the
@@ -34,13 +34,13 @@ func (s *Steps) Strided(list ...*tensor.Tensor) {
 	}
 }
 
-// Float is an operand that counts as a plain number.
+// Float returns an operand that counts as a plain number.
 func (s *Steps) Float(v float64) *tensor.Tensor { return s.Number(dtype.FloatScalar(v)) }
 
-// Int is an operand that counts as a plain number.
+// Int returns an operand that counts as a plain number.
 func (s *Steps) Int(v int64) *tensor.Tensor { return s.Number(dtype.IntScalar(v)) }
 
-// Value is the only element of t; unknown where t has no data, and after an error.
+// Value returns the only element of t; unknown where t has no data, and after an error.
 func (s *Steps) Value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
 	if s.Err != nil || !launch.Known(t) {
 		return v, false
@@ -50,7 +50,7 @@ func (s *Steps) Value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
 	return v, s.Err == nil
 }
 
-// ForOutput is t as the memory of out is to have it: with its elements computed, and conjugated or negated where out's are when they are read.
+// ForOutput returns t as the memory of out is to have it: with its elements computed, and conjugated or negated where out's are when they are read.
 func (s *Steps) ForOutput(t, out *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t == nil || out == nil || t.Lazy()|out.Lazy() == 0 {
 		return t
@@ -63,20 +63,20 @@ func (s *Steps) ForOutput(t, out *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveNeg(t) })
 }
 
-// Add is a + b.
+// Add returns a + b.
 func (s *Steps) Add(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Add(nil, a, b, dtype.IntScalar(1)) })
 }
 
-// Sub is a - b.
+// Sub returns a - b.
 func (s *Steps) Sub(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sub(nil, a, b, dtype.IntScalar(1)) })
 }
 
-// Mul is a * b.
+// Mul returns a * b.
 func (s *Steps) Mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.C.Mul, a, b) }
 
-// Div is a / b.
+// Div returns a / b.
 func (s *Steps) Div(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, a, b, "") })
 }
@@ -86,7 +86,7 @@ func (s *Steps) Sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, dims, false, dtype.None) })
 }
 
-// Where is a where condition holds and b elsewhere.
+// Where returns a where condition holds and b elsewhere.
 func (s *Steps) Where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, condition, a, b) })
 }

@@ -41,7 +41,7 @@ type Parking interface {
 // by malloc with its exact size, and none is reused.
 var sanitized = C.lt_sanitized() != 0
 
-// rounded is the size of the block that serves a request: whole cache lines.
+// rounded returns the size of the block that serves a request: whole cache lines.
 func rounded(size int64) int64 {
 	if sanitized {
 		return size

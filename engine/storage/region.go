@@ -132,7 +132,7 @@ func mapped(op string, m *C.lt_region, filename string, nbytes int64, share bool
 	return s, nil
 }
 
-// unmappable is the error of a mapping that failed.
+// unmappable returns the error of a mapping that failed.
 func unmappable(op string, nbytes int64, err error) error {
 	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
 		return status.Memoryf("%s: unable to map %d bytes: %v", op, nbytes, err)
@@ -221,7 +221,7 @@ func (s *Storage) Shared() bool {
 	return false
 }
 
-// Descriptor is the file descriptor of shared memory, for another process to map; the storage owns it.
+// Descriptor returns the file descriptor of shared memory, for another process to map; the storage owns it.
 func (s *Storage) Descriptor(op string) (int64, error) {
 	switch m, ok := s.backing.(*region); {
 	case ok && m.shared:

@@ -150,7 +150,7 @@ var trimming struct {
 	at atomic.Int64
 }
 
-// allowance is how many bytes free blocks may keep.
+// allowance returns how many bytes free blocks may keep.
 func allowance() int64 { return max(spareBytes, spare()-memory.cached.Load()) }
 
 // trim returns the memory of free blocks to the system: empty mappings, and the pages inside of blocks of the others.

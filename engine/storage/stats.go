@@ -44,7 +44,7 @@ func SetLimit(bytes int64) {
 // FailAfter makes the n-th allocation or view from now on fail, once; 0 makes none fail.
 func FailAfter(n int64) { memory.failing.Store(n) }
 
-// CheckView is an error when it is the turn of a view, which op makes, to fail.
+// CheckView returns an error when it is the turn of a view, which op makes, to fail.
 func CheckView(op string) error {
 	if failing() {
 		return status.Memoryf("%s: a view was made to fail", op)

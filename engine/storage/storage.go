@@ -97,7 +97,7 @@ func (s *Storage) Park() bool {
 	return true
 }
 
-// Unpark makes a parked storage new again, as Init does: nbytes must be of the class of its block.
+// Unpark reinitializes a parked storage, like Init: nbytes must be of the size class of its block.
 func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
 	if err := account(op, s.block.Size); err != nil {
 		return err
@@ -120,13 +120,13 @@ func (s *Storage) Discard() {
 // Wrote increments the version after a write by an operator. Writes through exported addresses are not counted.
 func (s *Storage) Wrote() { atomic.AddInt64(&s.version, 1) }
 
-// Version is how often operators have written to the storage.
+// Version returns how often operators have written to the storage.
 func (s *Storage) Version() int64 { return atomic.LoadInt64(&s.version) }
 
-// Capacity is the size of the block behind the bytes.
+// Capacity returns the size of the block behind the bytes.
 func (s *Storage) Capacity() int64 { return s.block.Size }
 
-// Class is the class of the storage's block.
+// Class returns the class of the storage's block.
 func (s *Storage) Class() int64 { return ParkClass(s.block.Size) }
 
 // FromExternal wraps nbytes at data, which owner keeps alive.
@@ -144,7 +144,7 @@ func (s *Storage) InitExternal(data unsafe.Pointer, nbytes int64, d device.Devic
 	s.version = 0
 }
 
-// Slice is a storage of the bytes from start to stop, which it shares. Neither can be resized from then on.
+// Slice returns a storage of the bytes from start to stop, which it shares. Neither can be resized from then on.
 func (s *Storage) Slice(op string, start, stop int64) (*Storage, error) {
 	if start < 0 || stop < start || stop > s.nbytes {
 		return nil, status.Indexf("%s: bytes %d to %d are out of range for a storage of size %d", op, start, stop, s.nbytes)
@@ -158,10 +158,10 @@ func (s *Storage) Slice(op string, start, stop int64) (*Storage, error) {
 	return made, nil
 }
 
-// Data is the first byte; nil for empty and meta storages.
+// Data returns the first byte; nil for empty and meta storages.
 func (s *Storage) Data() unsafe.Pointer { return s.data }
 
-// Bytes is the whole storage as a slice, valid while a reference is held.
+// Bytes returns the whole storage as a slice, valid while a reference is held.
 func (s *Storage) Bytes() []byte {
 	if s.data == nil {
 		return nil
@@ -169,7 +169,7 @@ func (s *Storage) Bytes() []byte {
 	return unsafe.Slice((*byte)(s.data), s.nbytes)
 }
 
-// Nbytes is the size in bytes.
+// Nbytes returns the size in bytes.
 func (s *Storage) Nbytes() int64 { return s.nbytes }
 
 // Device reports where the bytes live.
@@ -184,7 +184,7 @@ func (s *Storage) Owned() bool { return s.backing == nil }
 // Resizable reports whether Resize can change the size.
 func (s *Storage) Resizable() bool { return s.Owned() && !s.fixed.Load() }
 
-// Refs is the number of references.
+// Refs returns the number of references.
 func (s *Storage) Refs() int64 { return atomic.LoadInt64(&s.refs) }
 
 // Retain adds a reference.

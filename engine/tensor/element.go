@@ -60,8 +60,8 @@ func Get(p unsafe.Pointer, d dtype.DType) dtype.Scalar {
 	return dtype.ComplexScalar(complex(toFloat(d, parts[0]), toFloat(d, parts[1])))
 }
 
-// truncate is the conversion of a float to an integer that casts use: towards zero, the most negative integer when the
-// value is not finite or does not fit.
+// truncate returns the conversion of a float to an integer that casts use: towards zero, the most negative integer when the value is not finite or
+// does not fit.
 func truncate(s dtype.Scalar) int64 {
 	if s.Kind == dtype.KindBool || s.IsInteger() {
 		return s.I
@@ -72,7 +72,7 @@ func truncate(s dtype.Scalar) int64 {
 	return int64(s.F)
 }
 
-// toFloat32 is the number as float32, to which integers are rounded once.
+// toFloat32 returns the number as float32, to which integers are rounded once.
 func toFloat32(s dtype.Scalar) float32 {
 	switch s.Kind {
 	case dtype.KindInt:
@@ -120,7 +120,7 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 	}
 }
 
-// Rounded is a number as an element of dtype d holds it.
+// Rounded returns a number as an element of dtype d holds it.
 func Rounded(d dtype.DType, s dtype.Scalar) dtype.Scalar {
 	var element [16]byte
 	Put(unsafe.Pointer(&element), d, s)
@@ -136,7 +136,7 @@ func (t *Tensor) At(index []int64) dtype.Scalar {
 	return Get(unsafe.Add(t.storage.Data(), at*t.dtype.Size()), t.dtype)
 }
 
-// Item is the value of a tensor with one element.
+// Item returns the value of a tensor with one element.
 func (t *Tensor) Item() dtype.Scalar { return Get(t.Data(), t.dtype) }
 
 // FromInts returns a vector of 64-bit integers on the CPU, signed or unsigned.

@@ -36,10 +36,10 @@ const Sparse = SparseCOO | SparseCSR | SparseCSC | SparseBSR | SparseBSC
 // Lazy are the keys of tensors with lazy conjugation or negation.
 const Lazy = Conjugate | Negative
 
-// First is the key whose layer is entered first, alone.
+// First returns the key whose layer is entered first, alone.
 func (k Keys) First() Keys { return k & -k }
 
-// Number is the place of a single key among all of them.
+// Number returns the place of a single key among all of them.
 func (k Keys) Number() int { return bits.TrailingZeros16(uint16(k)) }
 
 // Keys of the tensor.
@@ -48,7 +48,7 @@ func (t *Tensor) Keys() Keys { return t.kind.keys }
 // SetKeys makes the tensor one of other kinds, for the layers of these to keep state with it.
 func (t *Tensor) SetKeys(k Keys, state any) { t.kind.keys, t.kind.state = k, state }
 
-// Lazy are the keys among Conjugate and Negative that the tensor has.
+// Lazy returns the keys among Conjugate and Negative that the tensor has.
 func (t *Tensor) Lazy() Keys { return t.kind.keys & Lazy }
 
 // SetLazy makes t read its memory by the keys in lazy alone.

@@ -48,7 +48,7 @@ func RepeatedName(names []string) string {
 	return ""
 }
 
-// NamesText is the text of names in errors: ['N', None].
+// NamesText returns the text of names in errors: ['N', None].
 func NamesText(names []string) string {
 	texts := make([]string, len(names))
 	for i, name := range names {

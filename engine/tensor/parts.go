@@ -71,7 +71,7 @@ func (t *Tensor) IsPeer(other *Tensor) bool {
 	return p != nil && q != nil && p.peers != nil && p.peers == q.peers
 }
 
-// handles are the handles of t that change with it, t among them.
+// handles returns the handles of t that change with it, t among them.
 func (t *Tensor) handles() []*Tensor {
 	if s := t.Parts().peers; s != nil {
 		return s.all
@@ -123,7 +123,7 @@ func (p *Parts) release() {
 	}
 }
 
-// Assemble makes a sparse tensor of parts that fit, of which it has aliases.
+// Assemble creates a sparse tensor of parts that fit, of which it has aliases.
 func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
 	if p.Values.Quantizer() != nil {
 		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; dequantize() converts", op)

@@ -17,7 +17,7 @@ type Quantizer struct {
 	Axis   int // -1 where one scale is that of all elements
 }
 
-// PerTensor is the quantizer with one scale for all elements.
+// PerTensor returns the quantizer with one scale for all elements.
 func PerTensor(scale float64, zero int64) *Quantizer {
 	return &Quantizer{Scales: []float64{scale}, Zeros: []int64{zero}, Axis: -1}
 }
@@ -25,7 +25,7 @@ func PerTensor(scale float64, zero int64) *Quantizer {
 // PerChannel reports whether each index along an axis has a separate scale.
 func (q *Quantizer) PerChannel() bool { return q.Axis >= 0 }
 
-// Scheme is the name that PyTorch has for the kind of quantizer.
+// Scheme returns the name that PyTorch has for the kind of quantizer.
 func (q *Quantizer) Scheme() string {
 	if q.PerChannel() {
 		return "per_channel_affine"
@@ -47,7 +47,7 @@ func (t *Tensor) Quantizer() *Quantizer {
 	return q
 }
 
-// Ints is the tensor of the integers that a quantized tensor keeps, over the same memory.
+// Ints returns the tensor of the integers that a quantized tensor keeps, over the same memory.
 func (t *Tensor) Ints() *Tensor {
 	a := t.Alias()
 	a.dtype = t.dtype.Stored()

@@ -79,18 +79,18 @@ func (t *Tensor) setGeometry(sizes, strides []int64) {
 	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
 }
 
-// Empty makes a contiguous tensor of arbitrary values.
+// Empty creates a contiguous tensor of arbitrary values.
 func Empty(op string, sizes []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
 	return create(op, sizes, nil, d, dev, false)
 }
 
-// Zeros makes a contiguous tensor of zeros.
+// Zeros creates a contiguous tensor of zeros.
 func Zeros(op string, sizes []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
 	return create(op, sizes, nil, d, dev, true)
 }
 
-// EmptyStrided makes a tensor with the given strides, which must not be negative, over a storage just large enough; nil are those of
-// a contiguous one.
+// EmptyStrided creates a tensor with the given strides, which must not be negative, over a storage just large enough; nil are those of a contiguous
+// one.
 func EmptyStrided(op string, sizes, strides []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
 	return create(op, sizes, strides, d, dev, false)
 }
@@ -139,7 +139,7 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	return t, nil
 }
 
-// extent is how many elements a storage needs for a geometry that begins at its first one.
+// extent returns how many elements a storage needs for a geometry that begins at its first one.
 func extent(op string, sizes, strides []int64, d dtype.DType) (int64, error) {
 	if len(strides) != len(sizes) {
 		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)
@@ -259,7 +259,7 @@ func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides 
 	return numel, reach, nil
 }
 
-// View is a tensor of the same storage and dtype with another geometry.
+// View returns a tensor of the same storage and dtype with another geometry.
 func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor, error) {
 	return t.ViewAs(op, t.dtype, sizes, strides, offset)
 }
@@ -295,7 +295,7 @@ func (t *Tensor) Busy() bool { return t.changing.Load() != 0 || t.storage.Moving
 // all bytes that it reaches.
 func (t *Tensor) Ready() bool { return !t.Busy() && t.reach <= t.storage.Nbytes() }
 
-// Unready is the error of op, which needs the tensor and finds it not ready.
+// Unready returns the error of op, which needs the tensor and finds it not ready.
 func (t *Tensor) Unready(op string) error {
 	if l, ok := t.kind.state.(lost); ok {
 		return status.Forkedf("%s: the tensor of sizes %v was made before fork() and %s", op, t.Sizes(), string(l))
@@ -307,7 +307,7 @@ func (t *Tensor) Unready(op string) error {
 		op, t.Sizes(), t.DType(), t.reach, t.storage.Nbytes())
 }
 
-// Reach is the number of bytes that the storage must have.
+// Reach returns the number of bytes that the storage must have.
 func (t *Tensor) Reach() int64 { return t.reach }
 
 // Set makes t a view of s with a new geometry, giving up the old storage. Nothing changes on an error.
@@ -419,7 +419,7 @@ func (t *Tensor) CheckResize(op string, sizes []int64) error {
 	return t.storage.CheckResize(op, need)
 }
 
-// needs is the number of bytes that the storage must have for a geometry.
+// needs returns the number of bytes that the storage must have for a geometry.
 func (t *Tensor) needs(op string, sizes, strides []int64) (int64, error) {
 	if _, err := shape.Numel(op, sizes); err != nil {
 		return 0, err
@@ -434,7 +434,7 @@ func (t *Tensor) needs(op string, sizes, strides []int64) (int64, error) {
 	return (hi + 1) * t.dtype.Size(), nil
 }
 
-// Alias is another tensor with the same storage and geometry.
+// Alias returns another tensor with the same storage and geometry.
 func (t *Tensor) Alias() *Tensor {
 	a := takeView()
 	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
@@ -446,7 +446,7 @@ func (t *Tensor) Alias() *Tensor {
 	return a
 }
 
-// WrappedNumber makes a zero-dim CPU tensor that counts as a plain number in promotion. It keeps all of the scalar's bits.
+// WrappedNumber creates a zero-dim CPU tensor that counts as a plain number in promotion. It keeps all of the scalar's bits.
 func WrappedNumber(s dtype.Scalar) (*Tensor, error) {
 	d := dtype.Float64
 	switch s.Kind {
@@ -500,7 +500,7 @@ func (t *Tensor) Storage() *storage.Storage { return t.storage }
 // DType of the elements.
 func (t *Tensor) DType() dtype.DType { return t.dtype }
 
-// Device is where the tensor is: its storage's, or that of a wrapper's parts.
+// Device returns where the tensor is: its storage's, or that of a wrapper's parts.
 func (t *Tensor) Device() device.Device { return t.device }
 
 // IsMeta reports whether the tensor has no bytes.
@@ -515,13 +515,13 @@ func (t *Tensor) Sizes() []int64 { return t.sizes }
 // Strides in elements; not to be changed.
 func (t *Tensor) Strides() []int64 { return t.strides }
 
-// Dim is the number of dimensions.
+// Dim returns the number of dimensions.
 func (t *Tensor) Dim() int { return len(t.sizes) }
 
 // Offset of the first element in its storage, in elements.
 func (t *Tensor) Offset() int64 { return t.offset }
 
-// Numel is the number of elements.
+// Numel returns the number of elements.
 func (t *Tensor) Numel() int64 { return t.numel }
 
 // IsWrappedNumber reports whether the tensor represents a plain number.
@@ -530,7 +530,7 @@ func (t *Tensor) IsWrappedNumber() bool { return t.kind.wrapped }
 // IsFixedNumber reports whether the tensor is a FixedNumber.
 func (t *Tensor) IsFixedNumber() bool { return t.kind.fixed }
 
-// Rank is the tensor's weight in promotion.
+// Rank returns the tensor's weight in promotion.
 func (t *Tensor) Rank() dtype.Rank {
 	switch {
 	case t.kind.wrapped:
@@ -547,7 +547,7 @@ func (t *Tensor) IsContiguous() bool { return t.contiguous }
 // IsFormat reports whether the elements are contiguous in memory format f.
 func (t *Tensor) IsFormat(f shape.MemoryFormat) bool { return shape.IsFormat(t.sizes, t.strides, f) }
 
-// Data is the address of the first element; nil when there are no bytes.
+// Data returns the address of the first element; nil when there are no bytes.
 func (t *Tensor) Data() unsafe.Pointer {
 	p := t.storage.Data()
 	if p == nil {

@@ -78,7 +78,7 @@ func (t *Tensor) SpreadOver(l *Level) bool {
 	return w != nil && (w.Level == l || w.Value.SpreadOver(l) && (w.Tangent == nil || w.Tangent.SpreadOver(l)))
 }
 
-// Dual is the innermost level of forward differentiation in which t has a tangent, nil for none.
+// Dual returns the innermost level of forward differentiation in which t has a tangent, nil for none.
 func (t *Tensor) Dual() *Level {
 	for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
 		if w.Level.Forward {
@@ -120,7 +120,7 @@ func (t *Tensor) each(around *Level, yield func(*Tensor) bool) bool {
 	return w.Value.each(around, yield) && w.Tangent.each(around, yield)
 }
 
-// Wrap makes a tensor that represents one of the examples along the first dimension of value, of which it has an alias.
+// Wrap creates a tensor that represents one of the examples along the first dimension of value, of which it has an alias.
 func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	if value.Dim() == 0 || value.sizes[0] != l.Size {
 		return nil, status.Runtimef("%s: sizes %v have no first dimension of %d examples", op, value.sizes, l.Size)
@@ -131,8 +131,8 @@ func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	return value.wrapper(op, value.sizes[1:], value.strides[1:], &Wrapped{Value: value, Level: l})
 }
 
-// Pair makes a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the
-// memory of another one have its still; it is nil for a tangent that is not known to be zeros.
+// Pair creates a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the memory of
+// another one have its still; it is nil for a tangent that is not known to be zeros.
 func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
 	for _, t := range []*Tensor{primal, tangent} {
 		if err := t.wrappable(op, "forward differentiation"); err != nil {
@@ -224,7 +224,7 @@ func (t *Tensor) Alone() bool {
 	return t.storage.Refs() == 1 && (w == nil || w.Value.Alone() && (w.Tangent == nil || w.Tangent.Alone()))
 }
 
-// AsZeroDim is an alias that counts in promotion as a tensor without dimensions, which each of the examples in it is, at every level.
+// AsZeroDim returns an alias that counts in promotion as a tensor without dimensions, which each of the examples in it is, at every level.
 func (t *Tensor) AsZeroDim() *Tensor {
 	a := t.Alias()
 	a.countsZeroDim()
@@ -253,7 +253,7 @@ func (t *Tensor) wrappable(op, transform string) error {
 	return nil
 }
 
-// wrapper is a tensor without elements that is on the device of t.
+// wrapper returns a tensor without elements that is on the device of t.
 func (t *Tensor) wrapper(op string, sizes, strides []int64, w *Wrapped) (*Tensor, error) {
 	made, err := EmptyStrided(op, sizes, strides, t.dtype, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {

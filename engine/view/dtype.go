@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// DType sees the same bytes as elements of another dtype. The last dimension is counted in the new elements.
+// DType views the same bytes as elements of another dtype. The last dimension is counted in the new elements.
 func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		return nil, status.Typef("%s: a dtype is required", op)
@@ -53,7 +53,7 @@ func Raw(op string, t *tensor.Tensor, sizes, strides []int64) (*tensor.Tensor, e
 	return t.ViewAs(op, t.DType().Raw(), sizes, strides, t.Offset())
 }
 
-// Parts sees one part of the complex numbers of t: the real one, or the imaginary one that follows it in memory.
+// Parts views one part of the complex numbers of t: the real one, or the imaginary one that follows it in memory.
 func Parts(op string, t *tensor.Tensor, imaginary bool) (*tensor.Tensor, error) {
 	g := Of(t).Finer(2)
 	if imaginary {
@@ -62,14 +62,14 @@ func Parts(op string, t *tensor.Tensor, imaginary bool) (*tensor.Tensor, error) 
 	return cast(op, t, t.DType().ToReal(), g)
 }
 
-// Pairs sees complex numbers as pairs of a real and an imaginary part along a new last dimension.
+// Pairs views complex numbers as pairs of a real and an imaginary part along a new last dimension.
 func Pairs(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	g := Of(t).Finer(2)
 	g.Sizes, g.Strides = append(g.Sizes, 2), append(g.Strides, 1)
 	return cast(op, t, t.DType().ToReal(), g)
 }
 
-// Complex sees the pairs of the last dimension as complex numbers.
+// Complex views the pairs of the last dimension as complex numbers.
 func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	n := t.Dim() - 1
 	switch {

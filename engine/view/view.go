@@ -13,7 +13,7 @@ import (
 // fewDims is the number of dimensions whose lists stay on the stack.
 const fewDims = 6
 
-// Of is t's geometry, its lists free to be overwritten.
+// Of returns t's geometry, its lists free to be overwritten.
 func Of(t *tensor.Tensor) shape.Geometry {
 	return shape.Geometry{
 		Sizes:   append(make([]int64, 0, fewDims), t.Sizes()...),
@@ -22,7 +22,7 @@ func Of(t *tensor.Tensor) shape.Geometry {
 	}
 }
 
-// As sees t's storage through any geometry that stays inside it.
+// As views t's storage through any geometry that stays inside it.
 func As(op string, t *tensor.Tensor, g shape.Geometry) (*tensor.Tensor, error) {
 	return t.View(op, g.Sizes, g.Strides, g.Offset)
 }
@@ -61,7 +61,7 @@ func Select(op string, t *tensor.Tensor, dim, index int64) (*tensor.Tensor, erro
 	return As(op, t, g)
 }
 
-// Slice sees positions start:stop:step of a dimension, by Python's rules for bounds that are negative or too large.
+// Slice views positions start:stop:step of a dimension, by Python's rules for bounds that are negative or too large.
 func Slice(op string, t *tensor.Tensor, dim, start, stop, step int64) (*tensor.Tensor, error) {
 	d, err := dimension(op, t, dim)
 	if err != nil {
@@ -130,7 +130,7 @@ func Unfold(op string, t *tensor.Tensor, dim, size, step int64) (*tensor.Tensor,
 	return As(op, t, g)
 }
 
-// Diagonal sees a diagonal of two dimensions, which becomes the last dimension in their stead.
+// Diagonal views a diagonal of two dimensions, which becomes the last dimension in their stead.
 func Diagonal(op string, t *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if t.Dim() < 2 {
 		return nil, status.Indexf("%s: needs a tensor of at least 2 dimensions, but got %d", op, t.Dim())
@@ -166,7 +166,7 @@ func Transpose(op string, out, t *tensor.Tensor, dim0, dim1 int64) (*tensor.Tens
 	return In(op, out, t, g)
 }
 
-// Permute sees t with another order of dimensions, of which order lists each once: dimension i is t's dimension order[i].
+// Permute views t with another order of dimensions, of which order lists each once: dimension i is t's dimension order[i].
 func Permute(op string, t *tensor.Tensor, order ...int) (*tensor.Tensor, error) {
 	g := Of(t)
 	for i, d := range order {
@@ -212,7 +212,7 @@ func AtLeast1d(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.Alias(), nil
 }
 
-// Along sees a tensor of no or one dimension in a shape in which its elements run along dimension d and repeat along the others.
+// Along views a tensor of no or one dimension in a shape in which its elements run along dimension d and repeat along the others.
 func Along(op string, t *tensor.Tensor, sizes []int64, d int) (*tensor.Tensor, error) {
 	strides := make([]int64, len(sizes))
 	switch {
@@ -224,7 +224,7 @@ func Along(op string, t *tensor.Tensor, sizes []int64, d int) (*tensor.Tensor, e
 	return t.View(op, sizes, strides, t.Offset())
 }
 
-// Expand sees dimensions of size 1 repeated, and new leading ones. A size of -1 keeps that of a dimension.
+// Expand views dimensions of size 1 repeated, and new leading ones. A size of -1 keeps that of a dimension.
 func Expand(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	lead := len(size) - t.Dim()
 	if lead < 0 {
@@ -252,8 +252,8 @@ func Expand(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	return As(op, t, g)
 }
 
-// Reshape sees the elements in row-major order in another shape, in which one size may be -1. Where no strides do that, there
-// is neither a view nor an error.
+// Reshape views the elements in row-major order in another shape, in which one size may be -1. Where no strides do that, there is neither a view nor
+// an error.
 func Reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	sizes, err := shape.InferSize(op, size, t.Numel())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// version is the library's, as the Makefile has it.
+// version returns the library's, as the Makefile has it.
 func version() (major, minor, patch int, err error) {
 	text, err := os.ReadFile("Makefile")
 	if err != nil {
@@ -87,7 +87,7 @@ func (f form) isScalar(i int) bool {
 	return f.scalar && operands[len(operands)-1] == i
 }
 
-// base is the argument's type in this form: operands are tensors unless the form takes a number.
+// base returns the argument's type in this form: operands are tensors unless the form takes a number.
 func (f form) base(i int) string {
 	b := f.op.Args[i].Type.Base
 	if b != "Operand" {
@@ -99,7 +99,7 @@ func (f form) base(i int) string {
 	return "Tensor"
 }
 
-// cParams are the C parameters of an argument.
+// cParams returns the C parameters of an argument.
 func (f form) cParams(i int) []string {
 	a := f.op.Args[i]
 	name := cArgName(a.Name)
@@ -194,7 +194,7 @@ func (f form) cSignature() string {
 	return fmt.Sprintf("tensor_status %s(%s)", f.name(), strings.Join(params, ", "))
 }
 
-// declarations is the operator part of the header: a section per category, and a comment above each function.
+// declarations implements the operator part of the header: a section per category, and a comment above each function.
 func declarations(ops []*schema.Operator) string {
 	var b strings.Builder
 	spelling := cSpelling(ops)
@@ -230,7 +230,7 @@ func deprecation(o *schema.Operator, end string) string {
 	return fmt.Sprintf("TENSOR_DEPRECATED(%q)%s", o.Deprecated, end)
 }
 
-// cValue is the initializer of argument i in the array that an operator runs on.
+// cValue returns the initializer of argument i in the array that an operator runs on.
 func (f form) cValue(i int) string {
 	a, name := f.op.Args[i], cArgName(f.op.Args[i].Name)
 	field := kinds[unqualified(schema.Type{Base: f.base(i), List: a.Type.List})].field
@@ -243,7 +243,7 @@ func (f form) cValue(i int) string {
 	return fmt.Sprintf("{.%s = %s}", field, name)
 }
 
-// cResult is the code that hands result i to the caller.
+// cResult returns the code that hands result i to the caller.
 func (f form) cResult(i int) (check, store string) {
 	r := f.op.Returns[i]
 	name := cArgName(r.Name)
@@ -268,10 +268,10 @@ func (f form) givesHandle() bool {
 	return f.returnsResults() && len(f.op.Returns) == 1 && !f.op.Returns[0].Type.List && slices.Contains([]string{"Tensor", "Storage", "Generator", "Node"}, f.op.Returns[0].Type.Base)
 }
 
-// cMode is the name of the form in capi/value.h.
+// cMode returns the name of the form in capi/value.h.
 func (f form) cMode() string { return "LT_" + strings.ToUpper(f.mode) }
 
-// definition is the C function.
+// definition returns the C function.
 func (f form) definition() string {
 	var values []string
 	for i := range f.op.Args {

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// goArgument is the expression that reads argument i from the frame.
+// goArgument returns the expression that reads argument i from the frame.
 func goArgument(o *schema.Operator, i int) string {
 	a := o.Args[i]
 	if a.Type.List {
@@ -39,7 +39,7 @@ func givesMemory(o *schema.Operator) bool {
 	return slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "pointer" })
 }
 
-// goCall is the function that runs one operator.
+// goCall returns the function that runs one operator.
 func goCall(o *schema.Operator) string {
 	body := goBody(o)
 	if o.Tagged("tracks") {
@@ -112,7 +112,7 @@ func mixed(o *schema.Operator) bool {
 	return false
 }
 
-// goCalls is the table through which lt_enter reaches the engine.
+// goCalls returns the table through which lt_enter reaches the engine.
 func goCalls(ops []*schema.Operator) string {
 	var b strings.Builder
 	b.WriteString(goBanner + "package main\n\nimport (\n\t_ \"github.com/libtensor/libtensor/cuda\" // CUDA devices\n\t\"github.com/libtensor/libtensor/engine/aten\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/batched\" // tensors of vmap\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/conjugate\" // conjugated and negated views\n\t_ \"github.com/libtensor/libtensor/engine/forward\" // tensors with tangents\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op, in the order of gen_numbers.h.\nvar calls = [...]func(aten.Ctx, frame) error{\n")

@@ -49,7 +49,7 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// comment is a text as lines that begin with a prefix such as "// ".
+// comment returns a text as lines that begin with a prefix such as "// ".
 func comment(prefix, text string) string {
 	var b strings.Builder
 	for _, line := range wrap(text, commentWidth-len(prefix)) {
@@ -70,8 +70,8 @@ var (
 	identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
-// document is the documentation of an operator in a language's spelling: a code span that is the name of an operator, and the
-// names of arguments in code spans.
+// document returns the documentation of an operator in a language's spelling: a code span that is the name of an operator, and the names of arguments
+// in code spans.
 func (s spelling) document(o *schema.Operator) string {
 	arguments := map[string]bool{}
 	for _, a := range append(append([]schema.Arg{}, o.Args...), o.Returns...) {
@@ -139,7 +139,7 @@ func nodeSpelling(ops []*schema.Operator) spelling {
 	return s
 }
 
-// inPlace is a paragraph about the in-place form of an operator.
+// inPlace returns a paragraph about the in-place form of an operator.
 func inPlace(o *schema.Operator, inplace bool, argument func(string) string) string {
 	if !inplace {
 		return ""
@@ -147,7 +147,7 @@ func inPlace(o *schema.Operator, inplace bool, argument func(string) string) str
 	return "\nModifies `" + argument(o.Args[0].Name) + "` in place.\n"
 }
 
-// dtypes is a sentence about the dtypes of an operator that does not support all.
+// dtypes returns a sentence about the dtypes of an operator that does not support all.
 func dtypes(o *schema.Operator) string {
 	if o.DTypes == "all" || o.DTypes == "none" {
 		return ""
@@ -172,7 +172,7 @@ func defaults(args []schema.Arg, value func(schema.Arg) string) string {
 	return "Default: " + strings.Join(list, ", ") + "."
 }
 
-// cDefault is the default of an argument in C, such as "`dim` NULL with `dim_len` 0".
+// cDefault returns the default of an argument in C, such as "`dim` NULL with `dim_len` 0".
 func cDefault(a schema.Arg) string {
 	name := cArgName(a.Name)
 	if a.Type.Optional && a.Default == "" || a.Default == "None" {

@@ -10,7 +10,7 @@ import (
 // copiesFile contains the composite operators that copy the result of a view.
 const copiesFile = compositeDir + "/gen_copies.go"
 
-// copies is the text of copiesFile.
+// copies returns the text of copiesFile.
 func copies(ops []*schema.Operator, declared map[string]*function) (string, error) {
 	byID := map[string]*schema.Operator{}
 	for _, o := range ops {

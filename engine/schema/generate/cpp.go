@@ -138,7 +138,7 @@ func newCppFunction(o *schema.Operator, mode string) *cppFunction {
 	return f
 }
 
-// bySeldom is 1 for an optional generator, which callers seldom have, and 0 for the others.
+// bySeldom returns 1 for an optional generator, which callers seldom have, and 0 for the others.
 func bySeldom(p cppParam) int {
 	if p.kind == "std::optional<Generator>" {
 		return 1
@@ -146,7 +146,7 @@ func bySeldom(p cppParam) int {
 	return 0
 }
 
-// cppName is the last part of a name; the words of C++ get an underscore.
+// cppName returns the last part of a name; the words of C++ get an underscore.
 func cppName(name string) string {
 	return cArgName(name[strings.LastIndex(name, ".")+1:])
 }
@@ -220,7 +220,7 @@ func (f *cppFunction) declaredParams(from int, withDefaults bool) string {
 	return strings.Join(params, ", ")
 }
 
-// result is the name of a result, which no parameter has.
+// result returns the name of a result, which no parameter has.
 func (f *cppFunction) result(r schema.Arg) string {
 	name := cArgName(r.Name)
 	if slices.ContainsFunc(f.params, func(p cppParam) bool { return p.name == name }) {
@@ -243,7 +243,7 @@ func cppResultType(r schema.Arg) string {
 	return t
 }
 
-// struct_ is the name of the struct of several results.
+// struct_ returns the name of the struct of several results.
 func (f *cppFunction) struct_() string {
 	return schema.Camel(f.op.ID(), true) + "Result"
 }
@@ -370,7 +370,7 @@ func cppOperatorsOf(ops []*schema.Operator) string {
 	return b.String()
 }
 
-// cppFunctions are all functions, under names by which calls find them.
+// cppFunctions returns all functions, under names by which calls find them.
 func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
 	byName := map[string][]*cppFunction{}
 	for _, o := range ops {

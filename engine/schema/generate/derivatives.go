@@ -60,7 +60,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	return nil
 }
 
-// stepMethods are the functions other than operators that formulas can call: the methods of steps that return something, and the functions of the
+// stepMethods returns the functions other than operators that formulas can call: the methods of steps that return something, and the functions of the
 // package, including those with a separate rule.
 func stepMethods() (found map[string]*function, own map[string]bool, err error) {
 	files, err := handwritten(autogradDir)
@@ -91,7 +91,7 @@ func stepMethods() (found map[string]*function, own map[string]bool, err error) 
 	return found, own, err
 }
 
-// operands are the arguments with derivatives, in the order of the signature.
+// operands returns the arguments with derivatives, in the order of the signature.
 func (k *compiler) operands() (at []int) {
 	for i, a := range k.op.Args {
 		if _, ok := k.op.Derivatives.Of[a.Name]; ok {
@@ -106,7 +106,7 @@ func (k *compiler) operands() (at []int) {
 
 func (k *compiler) isView() bool { return k.op.Tagged("view") && k.f.table == "" }
 
-// nodeName is the code of the name of the node.
+// nodeName returns the code of the name of the node.
 func (k *compiler) nodeName() (string, error) {
 	if text := k.op.Derivatives.Node; text != "" {
 		name := *k
@@ -149,7 +149,7 @@ func (k *compiler) inline(code string) string {
 	return code
 }
 
-// head is the signature of the function, whose results have names, and its early checks if it has several outputs.
+// head returns the signature of the function, whose results have names, and its early checks if it has several outputs.
 func (k *compiler) head() string {
 	var results []string
 	for i, r := range k.f.results {
@@ -168,7 +168,7 @@ func (k *compiler) head() string {
 	return text
 }
 
-// outs are the outputs that the caller can pass.
+// outs returns the outputs that the caller can pass.
 func (k *compiler) outs() (names []string) {
 	for _, p := range k.f.params[:len(k.f.params)-len(k.op.Args)] {
 		if p.typ == tensorType {
@@ -178,7 +178,7 @@ func (k *compiler) outs() (names []string) {
 	return names
 }
 
-// tensors are the parameters that are tensors, without the outputs.
+// tensors returns the parameters that are tensors, without the outputs.
 func (k *compiler) tensors() (names []string) {
 	for i := range k.op.Args {
 		if p := k.param(i); p.typ == tensorType {
@@ -214,7 +214,7 @@ func (k *compiler) out() string {
 	return "nil"
 }
 
-// function is the Go function that records the operator; "" where a composition's steps are recorded.
+// function returns the Go function that records the operator; "" where a composition's steps are recorded.
 func (k *compiler) function() (string, error) {
 	d := &k.op.Derivatives
 	switch {
@@ -254,7 +254,7 @@ func (k *compiler) undifferentiable() (string, error) {
 		k.op.Name, node, k.out(), k.allTensors(), k.made(), k.op.Name, results), err
 }
 
-// allTensors is the list of all arguments that are tensors or lists of them.
+// allTensors returns the list of all arguments that are tensors or lists of them.
 func (k *compiler) allTensors() string {
 	for i := range k.op.Args {
 		if p := k.param(i); p.typ == tensorsType {
@@ -335,7 +335,7 @@ func (k *compiler) composed() (string, error) {
 	return text + named, err
 }
 
-// self is the first argument, which an in-place composite operator must not change before it is done, and its name there.
+// self returns the first argument, which an in-place composite operator must not change before it is done, and its name there.
 func (k *compiler) self() (argument, name string) {
 	if p := k.param(0); p.typ == tensorType {
 		return p.name, p.name
@@ -343,7 +343,7 @@ func (k *compiler) self() (argument, name string) {
 	return "nil", "_"
 }
 
-// self0 is the first argument that is a tensor, which a call in place writes to.
+// self0 returns the first argument that is a tensor, which a call in place writes to.
 func (k *compiler) self0() string { return k.tensors()[0] }
 
 // param0 returns the name itself if it is that of a parameter.
@@ -356,7 +356,7 @@ func (k *compiler) param0(name string) string {
 	return ""
 }
 
-// recordedTensors is the list of arguments whose gradients may be wanted.
+// recordedTensors returns the list of arguments whose gradients may be wanted.
 func (k *compiler) recordedTensors() string {
 	for i := range k.op.Args {
 		if p := k.param(i); p.typ == tensorsType {
@@ -506,7 +506,7 @@ func (k *compiler) cutting(cases []string) string {
 	return fmt.Sprintf("\t\tr.node.cut = %s\n", how)
 }
 
-// wanted is the test whether something is to be saved that the derivatives of some operands need.
+// wanted returns the test whether something is to be saved that the derivatives of some operands need.
 func wanted(by []int, list string) string {
 	if list != "" {
 		return "r.node != nil"

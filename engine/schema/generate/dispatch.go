@@ -15,7 +15,7 @@ import (
 // The implementation of an operator for a tensor kind is one of the words kernel, composite (the decomposition runs on tensors of the kind), rule
 // (specific to the kind), constant (no gradient flows through it) or `rejected`.
 
-// plainForm is the word for plain tensors.
+// plainForm returns the word for plain tensors.
 func plainForm(f *function) string {
 	if f.table != "" {
 		return "composite"
@@ -23,7 +23,7 @@ func plainForm(f *function) string {
 	return "kernel"
 }
 
-// gradientForm is the word for tensors with gradients.
+// gradientForm returns the word for tensors with gradients.
 func gradientForm(o *schema.Operator, f *function) string {
 	switch {
 	case f.any || f.constant:
@@ -106,7 +106,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 // kindColumns are the kinds of the table in the docs.
 var kindColumns = []string{"dense", "named", "sparse", "gradient", "quantized"}
 
-// backendOf are the operators that a package's backend has: the keys of literals of aten.Backend, and the fields that are assigned.
+// backendOf returns the operators that a package's backend has: the keys of literals of aten.Backend, and the fields that are assigned.
 func backendOf(out *output, dir string) (map[string]bool, error) {
 	texts := map[string]any{}
 	paths, err := handwritten(dir)

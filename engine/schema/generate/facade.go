@@ -159,7 +159,7 @@ func ownMethods() (map[string]bool, error) {
 	return found, err
 }
 
-// handwritten are the files of a package without its tests and its generated files, which are rewritten.
+// handwritten returns the files of a package without its tests and its generated files, which are rewritten.
 func handwritten(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	return slices.DeleteFunc(files, func(path string) bool {
@@ -247,7 +247,7 @@ func read(set *token.FileSet, f *ast.FuncDecl) *function {
 	return out
 }
 
-// typeText is a type as another package writes it.
+// typeText returns a type as another package writes it.
 func typeText(set *token.FileSet, e ast.Expr) string {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if _, ok := n.(*ast.SelectorExpr); ok {
@@ -263,7 +263,7 @@ func typeText(set *token.FileSet, e ast.Expr) string {
 	return b.String()
 }
 
-// signature is the parameters and results; zero-valued results are named r0, r1, ... and err.
+// signature returns the parameters and results; zero-valued results are named r0, r1, ... and err.
 func (f *function) signature(named bool) string {
 	var params, results []string
 	for i, p := range f.params {
@@ -294,7 +294,7 @@ func (f *function) arguments() string {
 	return strings.Join(names, ", ")
 }
 
-// keys is the expression of the keys that decide who serves a call, "" when none do.
+// keys returns the expression of the keys that decide who serves a call, "" when none do.
 func (f *function) keys() string {
 	if n := len(f.results); f.any || n == 0 || f.results[n-1] != "error" {
 		return ""
@@ -312,7 +312,7 @@ func (f *function) operands() string {
 	return joined(keysOf(slices.DeleteFunc(slices.Clone(f.params), isOut)), f.layouts())
 }
 
-// failure are the results that are returned with an error err.
+// failure returns the results that are returned with an error err.
 func (f *function) failure() string {
 	var b strings.Builder
 	for _, r := range f.results[:len(f.results)-1] {
@@ -391,7 +391,7 @@ func (f *function) ofParts() bool { return f.table == tables[sparseDir] }
 func facadeMethods(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "\n// %s is the operator %s.\n", f.name, f.op)
+		fmt.Fprintf(&b, "\n// %s implements the operator %s.\n", f.name, f.op)
 		keys := f.keys()
 		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature((f.table == "" || f.ofParts()) && (keys != "" || len(f.written) > 0)))
 		if keys != "" {

@@ -92,7 +92,7 @@ func (k *compiler) reads(e ast.Expr) (count int) {
 	return count
 }
 
-// as is an expression of a required type.
+// as returns an expression of a required type.
 func (k *compiler) as(e expression, typ string) string {
 	if e.typ == typ {
 		return e.code
@@ -152,7 +152,7 @@ func (k *compiler) expression(e ast.Expr) expression {
 	return expression{}
 }
 
-// name is the value of a name.
+// name returns the value of a name.
 func (k *compiler) name(name string) expression {
 	switch name {
 	case "true", "false":
@@ -211,7 +211,7 @@ func (k *compiler) name(name string) expression {
 	return plain(p.name, p.typ)
 }
 
-// param is the Go parameter of argument i.
+// param returns the Go parameter of argument i.
 func (k *compiler) param(i int) param { return k.f.params[len(k.f.params)-len(k.op.Args)+i] }
 
 func resultName(o *schema.Operator, i int) string {
@@ -234,7 +234,7 @@ var attributes = map[string]expression{
 	"like":       plain("likeOf(%s)", "like"),
 }
 
-// attribute is x.name. That of an operand is read before the call, so that the operand need not be saved for it.
+// attribute returns x.name. That of an operand is read before the call, so that the operand need not be saved for it.
 func (k *compiler) attribute(x *ast.SelectorExpr) expression {
 	a, ok := attributes[x.Sel.Name]
 	if !ok {
@@ -373,7 +373,7 @@ func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string)
 	return strings.Join(out, ", "), over, given
 }
 
-// goDefault is the Go text of an entry's default.
+// goDefault returns the Go text of an entry's default.
 func goDefault(text, typ string) (string, bool) {
 	if text == "" {
 		return "", false

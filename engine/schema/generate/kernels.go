@@ -213,8 +213,8 @@ import "C"
 %s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, cached(t.name+"_"+f.name)))
 }
 
-// cached is an export that makes go's build cache serve a package: for a shared library it looks for the header of every
-// package that imports "C", and compiles those anew that have none.
+// cached returns an export that makes go's build cache serve a package: for a shared library it looks for the header of every package that imports
+// "C", and compiles those anew that have none.
 func cached(name string) string {
 	return fmt.Sprintf("//export lt_cached_%s\nfunc lt_cached_%s() {}\n", name, name)
 }

@@ -11,7 +11,7 @@ import (
 // listsFile has the compositions of the operators that apply another one to each tensor of lists.
 const listsFile = compositeDir + "/gen_lists.go"
 
-// lists is the text of listsFile.
+// lists returns the text of listsFile.
 func lists(ops []*schema.Operator, declared map[string]*function) (string, error) {
 	byID := map[string]*schema.Operator{}
 	for _, o := range ops {
@@ -45,7 +45,7 @@ func lists(ops []*schema.Operator, declared map[string]*function) (string, error
 var eachTypes = map[string]string{"Tensor": "*tensor.Tensor", "Tensor[]": "[]*tensor.Tensor", "Scalar": "dtype.Scalar", "Scalar[]": "[]dtype.Scalar",
 	"dtype": "dtype.DType", "memory_format": "shape.MemoryFormat", "bool": "bool", "int": "int64"}
 
-// eachFunction is the function of an operator that applies of, whose function is f, to each item of lists.
+// eachFunction returns the function of an operator that applies of, whose function is f, to each item of lists.
 func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 	var params, tensors, checks []string
 	values := map[string]string{} // of each parameter, for the item i
@@ -145,7 +145,7 @@ func eachNumber(o *schema.Operator, name, value, typ string) (read, used string)
 	return "", ""
 }
 
-// eachDefault is the default of a parameter that items do not set.
+// eachDefault returns the default of a parameter that items do not set.
 func eachDefault(typ string) string {
 	switch typ {
 	case "dtype.Scalar":

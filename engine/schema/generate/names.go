@@ -18,7 +18,7 @@ func quoted(quote string, names []string) []string {
 	return out
 }
 
-// dtypeNames are the names of the dtypes that tensors have; count leaves out the last ones.
+// dtypeNames returns the names of the dtypes that tensors have; count leaves out the last ones.
 func dtypeNames(count int) []string {
 	var names []string
 	for _, d := range schema.DTypes[:count] {
@@ -44,7 +44,7 @@ func enumerators(prefix string, names []string, notes map[string]string) string 
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// headerEnums are the enumerations of tensor.h.
+// headerEnums returns the enumerations of tensor.h.
 func headerEnums() map[string]string {
 	return map[string]string{
 		"DTypes": enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{
@@ -56,7 +56,7 @@ func headerEnums() map[string]string {
 	}
 }
 
-// cNames is a header with the names behind the enumerations, for initializers.
+// cNames returns a header with the names behind the enumerations, for initializers.
 func cNames() string {
 	var dtypes []string
 	for _, d := range schema.DTypes {
@@ -72,7 +72,7 @@ func cNames() string {
 	return text
 }
 
-// pythonNames is the module of the same names; dtypes have the bytes of an element and a letter for their kind.
+// pythonNames returns the module of the same names; dtypes have the bytes of an element and a letter for their kind.
 func pythonNames() string {
 	text := pythonBanner + "# Names by number. Dtypes: name, bytes of an element, kind (bool, unsigned, int, float, complex, quantized).\nDTYPES = (\n"
 	var real []string
@@ -102,7 +102,7 @@ func nodeDTypes() []string {
 	return slices.DeleteFunc(dtypeNames(len(schema.DTypes)), func(name string) bool { return name == dtype.BComplex32.String() })
 }
 
-// nodeConstants are the strings that the Node package exports under their names in camel case.
+// nodeConstants returns the strings that the Node package exports under their names in camel case.
 func nodeConstants() []string {
 	return slices.Concat(nodeDTypes(), schema.Layouts[:1], schema.MemoryFormats)
 }

@@ -27,7 +27,7 @@ func nodeName(name string) string {
 	return strings.Join(parts, ".")
 }
 
-// nodeArgName is the argument's name in options and declarations. Functions show self as input.
+// nodeArgName returns the argument's name in options and declarations. Functions show self as input.
 func nodeArgName(name string) string {
 	if name == "self" {
 		return "input"
@@ -118,7 +118,7 @@ func takesTime(o *schema.Operator) bool {
 	return o.Category == "file" || o.Name == "backward" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
 }
 
-// nodePlaces are the names of the addon's functions that the package has at other paths than the addon.
+// nodePlaces returns the names of the addon's functions that the package has at other paths than the addon.
 func nodePlaces(entries []*nodeEntry) string {
 	list := func(chosen func(*nodeEntry) bool) string {
 		var text string

@@ -31,7 +31,7 @@ func tsName(name string) string {
 	return name
 }
 
-// tsType is the type of an argument.
+// tsType returns the type of an argument.
 func tsType(a schema.Arg) string {
 	base := map[string]string{
 		"Operand": "TensorLike | Scalar", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device", "layout": "Layout",
@@ -176,7 +176,7 @@ func tsParameters(o *schema.Operator, method, out, async bool) []string {
 	return lists
 }
 
-// tsFields are the members of the object of arguments by name.
+// tsFields returns the members of the object of arguments by name.
 func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
 	var fields []string
 	for _, a := range args {
@@ -210,7 +210,7 @@ func tsDoc(indent, text string) string {
 	return b.String()
 }
 
-// tsSignatures are the declarations of one form of an entry.
+// tsSignatures returns the declarations of one form of an entry.
 func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 	var b strings.Builder
 	owner := e.owner()
@@ -272,7 +272,7 @@ func (n *tsNamespace) text(indent string) string {
 	return b
 }
 
-// nodeDeclarations is the text of gen_index.d.ts.
+// nodeDeclarations returns the text of gen_index.d.ts.
 func nodeDeclarations(entries []*nodeEntry) (string, error) {
 	var functions tsNamespace
 	methods := map[string]*strings.Builder{"": {}, "Storage": {}, "Generator": {}}

@@ -42,7 +42,7 @@ func unqualified(t schema.Type) string { return schema.Type{Base: t.Base, List: 
 // nullable lists the types with a C value for none, regardless of the schema.
 var nullable = []string{"dtype", "layout", "memory_format", "device"}
 
-// kindOf is the letter of a parameter, a small one where None may be given.
+// kindOf returns the letter of a parameter, a small one where None may be given.
 func (v *pyOverload) kindOf(i int) string {
 	a := v.op.Args[i]
 	kind := kinds[unqualified(a.Type)].letter
@@ -64,7 +64,7 @@ func (v *pyOverload) kindOf(i int) string {
 	return kind
 }
 
-// cNone is the initializer that represents None.
+// cNone returns the initializer that represents None.
 func cNone(a schema.Arg) string {
 	switch unqualified(a.Type) {
 	case "Scalar":
@@ -79,7 +79,7 @@ func cNone(a schema.Arg) string {
 	return "{0}"
 }
 
-// cAbsent is the initializer of the default of a parameter.
+// cAbsent returns the initializer of the default of a parameter.
 func cAbsent(a schema.Arg) string {
 	if a.Default == "None" {
 		return cNone(a)
@@ -232,7 +232,7 @@ func set(names []string, choices []choice) []string {
 	return names
 }
 
-// or is the C text of flags.
+// or returns the C text of flags.
 func or(flags []string) string {
 	if len(flags) == 0 {
 		return "0"
@@ -240,7 +240,7 @@ func or(flags []string) string {
 	return strings.Join(flags, " | ")
 }
 
-// operatorNumbers are the names of the indices in the table.
+// operatorNumbers returns the names of the indices in the table.
 func operatorNumbers(sorted []*schema.Operator) string {
 	text := cBanner + "// An operator's place in the table, and in the engine's (gen_calls.go).\nenum {\n"
 	for _, o := range sorted {
@@ -249,7 +249,7 @@ func operatorNumbers(sorted []*schema.Operator) string {
 	return text + "};\n"
 }
 
-// operatorTable is the table, in the order of the operators' names. That of the entries is that of a name's overloads.
+// operatorTable returns the table, in the order of the operators' names. That of the entries is that of a name's overloads.
 func operatorTable(ops, sorted []*schema.Operator) string {
 	var parameters, rows strings.Builder
 	order, overloads := map[*schema.Operator]int{}, map[string]int{}

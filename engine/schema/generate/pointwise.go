@@ -13,7 +13,7 @@ import (
 // next to it declares.
 const pointwiseFile = opsDir + "/gen_pointwise.go"
 
-// pointwise is the text of pointwiseFile.
+// pointwise returns the text of pointwiseFile.
 func pointwise(ops []*schema.Operator, declared map[string]*function) (string, error) {
 	var rows, functions strings.Builder
 	for _, o := range ops {
@@ -40,7 +40,7 @@ func pointwise(ops []*schema.Operator, declared map[string]*function) (string, e
 	return goBanner + "package ops\n\nimport (\n\t\"" + module + "engine/kernel\"\n\t\"" + module + "engine/tensor\"\n)\n\nvar (\n" + rows.String() + ")\n" + functions.String(), nil
 }
 
-// rowName is the variable of an operator's row.
+// rowName returns the variable of an operator's row.
 func rowName(o *schema.Operator) string {
 	name := o.GoName()
 	return strings.ToLower(name[:1]) + name[1:]
@@ -61,6 +61,6 @@ func pointwiseFunction(o *schema.Operator) string {
 		params, out = append([]string{"out"}, operands...), "out"
 	}
 	doc := "// " + strings.ReplaceAll(strings.TrimSpace(o.Doc), "\n", "\n// ")
-	return fmt.Sprintf("\n// %s is the operator %s.\n//\n%s\nfunc %s(%s *tensor.Tensor) (*tensor.Tensor, error) {\n\treturn %s.run(%s, nil, %s)\n}\n",
+	return fmt.Sprintf("\n// %s implements the operator %s.\n//\n%s\nfunc %s(%s *tensor.Tensor) (*tensor.Tensor, error) {\n\treturn %s.run(%s, nil, %s)\n}\n",
 		o.GoName(), o.Name, doc, o.GoName(), strings.Join(params, ", "), rowName(o), out, strings.Join(operands, ", "))
 }

@@ -59,7 +59,7 @@ var (
 	up          = &pointwise{name: "up", kernel: kernel.Get("up"), rule: promoteFloat}
 )
 
-// SpecialMore is the operator special.more.
+// SpecialMore implements the operator special.more.
 //
 // Says what
 // it does.
@@ -67,7 +67,7 @@ func SpecialMore(out, self, type_ *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialMore.run(out, nil, self, type_)
 }
 
-// PolarParts is the operator polar.
+// PolarParts implements the operator polar.
 //
 // Says what
 // it does.

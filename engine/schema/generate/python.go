@@ -44,7 +44,7 @@ var pyModules = []string{"functions", "fft", "linalg", onLists, functional, "qua
 // pyAliases maps keywords to NumPy's, which PyTorch also accepts.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
 
-// pyModule is the file that a public name is generated into: linalg.norm is norm in _gen/gen_linalg.py.
+// pyModule returns the file that a public name is generated into: linalg.norm is norm in _gen/gen_linalg.py.
 func pyModule(name string) (module, leaf string) {
 	i := strings.LastIndex(name, ".")
 	switch {
@@ -114,7 +114,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	return all
 }
 
-// renamed is a copy of the operator whose arguments have the names that they have in Python.
+// renamed returns a copy of the operator whose arguments have the names that they have in Python.
 func renamed(o *schema.Operator) *schema.Operator {
 	n := *o
 	n.Args = slices.Clone(o.Args)
@@ -169,12 +169,12 @@ func (v *pyOverload) factory() bool {
 	return slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return a.Name == "device" })
 }
 
-// aliased are the optional parameters that have another name too.
+// aliased returns the optional parameters that have another name too.
 func (v *pyOverload) aliased() []schema.Arg {
 	return slices.DeleteFunc(slices.Clone(v.op.Args), func(a schema.Arg) bool { return pyAliases[a.Name] == "" || a.Default == "" })
 }
 
-// pyDefault is the Python text of a default.
+// pyDefault returns the Python text of a default.
 func pyDefault(a schema.Arg) string {
 	d := a.Default
 	switch {
@@ -214,7 +214,7 @@ const (
 	byName
 )
 
-// parameters are those of the Python function.
+// parameters returns those of the Python function.
 func (v *pyOverload) parameters() []pyParameter {
 	var out []pyParameter
 	for i, a := range v.op.Args {
@@ -272,7 +272,7 @@ func (f *pyFunction) parameters() []pyParameter {
 	return all
 }
 
-// pyParameters is the text of parameters.
+// pyParameters returns the text of parameters.
 func pyParameters(list []pyParameter) string {
 	var out []string
 	place := byPosition
@@ -304,7 +304,7 @@ func (c *code) line(format string, args ...any) {
 	c.WriteString("\n")
 }
 
-// resultType is the name of the tuple type of several results.
+// resultType returns the name of the tuple type of several results.
 func (v *pyOverload) resultType() string { return v.private + "_result" }
 
 // docstring is the operator's documentation.
@@ -405,7 +405,7 @@ func (c *code) function(f *pyFunction) {
 	c.indent--
 }
 
-// document is the documentation of all overloads.
+// document returns the documentation of all overloads.
 func (f *pyFunction) document() *schema.Operator {
 	first := f.overloads[0]
 	if len(f.overloads) == 1 {
@@ -421,7 +421,7 @@ func (f *pyFunction) document() *schema.Operator {
 	return all
 }
 
-// describe is the signature for people.
+// describe returns the signature for people.
 func (v *pyOverload) describe() string {
 	var out []string
 	kwOnly := false

@@ -31,7 +31,7 @@ func (f *pyFunction) wrapped(form string) bool {
 	return slices.Contains(f.overloads[0].op.Python.Wrapped, form)
 }
 
-// pyType is the annotation of an argument, or of a result when result is set.
+// pyType returns the annotation of an argument, or of a result when result is set.
 func pyType(t schema.Type, result bool) string {
 	s := map[string]string{"Tensor": "_Tensor", "Operand": "_Tensor | _Number", "Scalar": "_Number", "int": "_int", "float": "_float", "bool": "_bool", "str": "_str",
 		"dtype": "_DTypeLike", "device": "_device | _str | _int", "layout": "_layout", "memory_format": "_memory_format", "Generator": "_Generator", "Index": "Any",
@@ -54,7 +54,7 @@ func pyType(t schema.Type, result bool) string {
 	return s
 }
 
-// pyDims is the type of an argument, with strings if it is a dimension.
+// pyDims returns the type of an argument, with strings if it is a dimension.
 func pyDims(a schema.Arg) string {
 	if a.Dim {
 		return strings.ReplaceAll(pyType(a.Type, false), "_int", "_int | _str")
@@ -62,7 +62,7 @@ func pyDims(a schema.Arg) string {
 	return pyType(a.Type, false)
 }
 
-// stub is the typed signature of one overload.
+// stub returns the typed signature of one overload.
 func (v *pyOverload) stub(name string, method, switches bool) string {
 	var out []string
 	star := false

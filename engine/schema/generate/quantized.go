@@ -50,7 +50,7 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 	return nil
 }
 
-// ownFunctions are the functions of a package by hand, including those of operators with a separate rule.
+// ownFunctions returns the functions of a package by hand, including those of operators with a separate rule.
 func ownFunctions(dir string) (map[string]bool, error) {
 	files, err := handwritten(dir)
 	own := map[string]bool{}
@@ -74,7 +74,7 @@ type quantizing struct {
 	f  *function
 }
 
-// results are the functions of engine/quantized that make one list of an operator's results, and results of a list.
+// results returns the functions of engine/quantized that make one list of an operator's results, and results of a list.
 func (q *quantizing) results() (list, back string, err error) {
 	switch text := strings.Join(q.f.results, " "); text {
 	case "error":

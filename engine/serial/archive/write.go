@@ -107,7 +107,7 @@ func (b *buffer) u64(values ...int64) {
 
 func large(n int64) bool { return n >= math.MaxUint32 }
 
-// short is a 32-bit field, all ones where the value is in the 64-bit fields.
+// short returns a 32-bit field, all ones where the value is in the 64-bit fields.
 func short(n int64) int64 { return min(n, math.MaxUint32) }
 
 // header is record i's local header, padded so that the record is aligned.
@@ -136,7 +136,7 @@ func (p *Plan) header(i int, sum uint32) []byte {
 	return append(append(b, r.Name...), extra...)
 }
 
-// directory is the central directory and the end of the archive.
+// directory returns the central directory and the end of the archive.
 func (p *Plan) directory(sums []uint32) []byte {
 	var b buffer
 	for i, r := range p.records {

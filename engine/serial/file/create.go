@@ -117,7 +117,7 @@ func failed(op, path string, err error) error {
 	return status.IOf("%s: cannot write %s: %v", op, path, err)
 }
 
-// pathless is the error of a file without a path.
+// pathless returns the error of a file without a path.
 func pathless(op string) error {
 	return status.IOf("%s: the path is empty: %v", op, syscall.ENOENT)
 }

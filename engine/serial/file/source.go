@@ -40,7 +40,7 @@ func Open(op, path string) (*Source, error) {
 	return &Source{ReaderAt: f, Size: info.Size(), file: f}, nil
 }
 
-// Memory is a source of bytes that are in memory already.
+// Memory returns a source of bytes that are in memory already.
 func Memory(data []byte) *Source {
 	return &Source{ReaderAt: bytes.NewReader(data), Size: int64(len(data))}
 }

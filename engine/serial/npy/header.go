@@ -34,7 +34,7 @@ type header struct {
 	size    int64 // of the header, in bytes
 }
 
-// encode is a header of version 1.0, or of 2.0 for a great many dimensions.
+// encode returns a header of version 1.0, or of 2.0 for a great many dimensions.
 func encode(op string, d dtype.DType, shape []int64) ([]byte, error) {
 	name, ok := descr[d]
 	if !ok {

@@ -52,7 +52,7 @@ func New(op string, t *tensor.Tensor) (*Image, error) {
 	return i, nil
 }
 
-// elements are the bytes of a contiguous tensor.
+// elements returns the bytes of a contiguous tensor.
 func elements(t *tensor.Tensor) []byte {
 	if t.Numel() == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (h *header) check(op string, have int64) error {
 	return err
 }
 
-// strides are the array's, in elements.
+// strides returns the array's, in elements.
 func (h *header) strides() []int64 {
 	if !h.fortran {
 		return shape.ContiguousStrides(h.shape)

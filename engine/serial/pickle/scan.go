@@ -132,7 +132,7 @@ func Rename(op string, data []byte, from, to string) ([]byte, error) {
 	return r.out, nil
 }
 
-// rename is the new name of a module.
+// rename returns the new name of a module.
 func (r *renamer) rename(module string) (string, bool) {
 	rest, found := strings.CutPrefix(module, r.from)
 	if !found || rest != "" && rest[0] != '.' {

@@ -163,7 +163,7 @@ func (e *entry) bytes() (int64, error) {
 	return int64(total / 8), nil
 }
 
-// checkOffsets sees to it that the tensors fill the file, in some order, without gaps or overlaps.
+// checkOffsets returns an error unless the tensors fill the file, in some order, without gaps or overlaps.
 func (f *File) checkOffsets(data int64) error {
 	slices.SortStableFunc(f.entries, func(a, b *entry) int {
 		if a.begin != b.begin {

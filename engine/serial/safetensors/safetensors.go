@@ -123,7 +123,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 	return image, nil
 }
 
-// bytes are a tensor's elements in row-major order: its own memory, or a copy's.
+// bytes returns a tensor's elements in row-major order: its own memory, or a copy's.
 func (i *Image) bytes(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Numel() == 0 {
 		return nil, nil
