@@ -3,7 +3,7 @@
 //   measure sweep FUNCTION float32 STRIDE   every STRIDE-th float (all of them for 1)
 //   measure sweep FUNCTION float64 COUNT    COUNT doubles of each of several distributions, then
 //                                           more near the worst of them
-//   measure special FUNCTION DTYPE          zeros, infinities, NaN and adjacent values, against libm
+//   measure special FUNCTION DTYPE          zeros, infinities, NaN and nearby values, against libm
 //   measure lanes FUNCTION DTYPE            does a result depend on its position in the vector?
 //   measure eval FUNCTION DTYPE             reads arguments (C99 hexadecimal), writes results
 //   measure list                            the functions, two-argument ones marked with 2
