@@ -195,3 +195,16 @@ def test_the_fast_mode_scales_the_tolerance_with_the_number_of_elements():
         warnings.simplefilter("ignore")
         for check in (gradcheck, gradgradcheck):
             assert check(lambda x: torch.nn.functional.layer_norm(x, [100000]), (x,), fast_mode=True)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_function_that_draws_the_same_numbers_each_time(fast):
+    def masked(x):
+        state = torch.get_rng_state()
+        try:
+            return torch.nn.functional.rrelu(x, training=True) * torch.rand_like(x)
+        finally:
+            torch.set_rng_state(state)
+
+    x = torch.tensor([-1.0, 2.0, -3.0, -4.0], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(masked, (x,), fast_mode=fast, check_batched_grad=False) and gradgradcheck(masked, (x,), fast_mode=fast)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from .._base import dtypes as _dtypes
 from .._core.modes import enable_grad
 from .._core.tensor import Tensor
+from .._data.random import Generator
 from .._gen import gen_functions as _f
 from .._gradients.function import Function
 from .._gradients.grad import grad
@@ -107,7 +108,7 @@ def gradgradcheck(
     if grad_outputs is None:
         with enable_grad():
             outputs = outputs_of(func, inputs)
-        grad_outputs = tuple(random_like(t, gen_non_contig_grad_outputs).requires_grad_() for t in outputs if t.requires_grad)
+        grad_outputs = tuple(random_like(t, strided=gen_non_contig_grad_outputs).requires_grad_() for t in outputs if t.requires_grad)
     else:
         grad_outputs = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     given = len(inputs)
@@ -224,14 +225,14 @@ def _get_numerical_jacobian(fn, inputs, outputs=None, target=None, eps=1e-3, is_
     return jacobians
 
 
-def random_like(t, strided=False):
-    made = _f.rand((*t.shape, 2) if strided else t.shape, dtype=t.dtype) * 2 - 1
+def random_like(t, generator=None, strided=False):
+    made = _f.rand((*t.shape, 2) if strided else t.shape, dtype=t.dtype, generator=generator) * 2 - 1
     return made[..., 0] if strided else made
 
 
-def direction(t):
+def direction(t, generator):
     """A tensor like `t` of unit length with positive random numbers, along which the fast mode compares."""
-    numbers = _f.rand((*t.shape, 2) if t.is_complex() else t.shape, dtype=t.dtype.to_real())
+    numbers = _f.rand((*t.shape, 2) if t.is_complex() else t.shape, dtype=t.dtype.to_real(), generator=generator)
     numbers = numbers / numbers.norm().clamp(min=1e-30)
     return _f.view_as_complex(numbers) if t.is_complex() else numbers
 
@@ -278,6 +279,8 @@ class Check:
     def __init__(self, func, inputs, wanted, eps, atol, rtol):
         self.func, self.inputs, self.wanted = func, inputs, wanted
         self.eps, self.atol, self.rtol = eps, atol, rtol
+        # The default generator stays as it is, so that a function that draws from it returns the same for all evaluations.
+        self.generator = Generator()
 
     def forward(self, fast, batched):
         """Compares tangents with finite differences, and with those that vmap computes of several at once."""
@@ -285,7 +288,7 @@ class Check:
             self.outputs = [(t.shape, t.dtype) for t in outputs_of(self.func, self.inputs)]
         for place in self.wanted:
             t = self.inputs[place].detach()
-            ways = [direction(t)] if fast else list(bases(t))
+            ways = [direction(t, self.generator)] if fast else list(bases(t))
             tangents = [self.tangents(place, way) for way in ways]
             slopes = [self.difference(t, way) for way in ways]
             for number in range(len(self.outputs)) if ways else ():
@@ -297,7 +300,7 @@ class Check:
                         f"numerical:{numerical}\nanalytical:{analytical}\n"
                     )
             if batched:
-                self.batched_tangents(place, [random_like(t), random_like(t)])
+                self.batched_tangents(place, [random_like(t, self.generator), random_like(t, self.generator)])
 
     def tangents(self, place, way):
         """Returns the tangents of all outputs for the tangent `way` of an input; zeros for missing ones."""
@@ -319,7 +322,7 @@ class Check:
 
     def batched_gradients(self, number, output):
         """Compares the gradients that vmap computes of several gradients at once with those of one at a time."""
-        seeds = [random_like(output), random_like(output)]
+        seeds = [random_like(output, self.generator), random_like(output, self.generator)]
         each = [self.gradients([output], [seed]) for seed in seeds]
         operands = [self.inputs[i] for i in self.wanted]
         try:
@@ -348,11 +351,11 @@ class Check:
         if undefined and len(live) > 1:
             self.together([t for _, t in live])
         # For each output the weights of its numbers, and the gradients of each weighted sum.
-        seeds = [([direction(t)] if fast else list(bases(t))) if t.requires_grad else [] for t in outputs]
+        seeds = [([direction(t, self.generator)] if fast else list(bases(t))) if t.requires_grad else [] for t in outputs]
         rows = [[self.repeated(t, seed, nondet_tol) for seed in own] for t, own in zip(outputs, seeds, strict=True)]
         for k, place in enumerate(self.wanted):
             t = self.inputs[place].detach()
-            ways = [direction(t)] if fast else list(bases(t))
+            ways = [direction(t, self.generator)] if fast else list(bases(t))
             slopes = [self.difference(t, way) for way in ways]
             for number, output in enumerate(outputs):
                 columns = [slope[number] for slope in slopes]
@@ -430,7 +433,7 @@ class Check:
 
     def together(self, outputs):
         """Checks that the gradient of several outputs is the sum of their gradients while the others are undefined."""
-        seeds = [random_like(t) for t in outputs]
+        seeds = [random_like(t, self.generator) for t in outputs]
         whole = self.gradients(outputs, seeds)
         alone = [self.gradients([t], [seed]) for t, seed in zip(outputs, seeds, strict=True)]
         for k, place in enumerate(self.wanted):
