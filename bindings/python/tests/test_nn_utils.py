@@ -428,3 +428,28 @@ def test_tensors_and_submodules_are_exchanged_by_name():
     assert swap_submodule(outer, "0", other) is layer and outer[0] is other
     with pytest.raises(KeyError):
         swap_submodule(outer, "a.b", other)
+
+
+@pytest.mark.parametrize(
+    ("inverse", "message"),
+    [
+        (lambda x: (x, x), "right_inverse must return a tensor"),
+        (lambda x: x.bool(), "must have the same dtype"),
+        (lambda x: x[:-1], "must have the same shape"),
+    ],
+    ids=["type", "dtype", "shape"],
+)
+def test_right_inverses_of_further_parametrizations(inverse, message):
+    class Same(torch.nn.Module):
+        def forward(self, x):
+            return x
+
+    class Inverse(Same):
+        def right_inverse(self, x):
+            return inverse(x)
+
+    module = torch.nn.Linear(3, 3)
+    parametrize.register_parametrization(module, "weight", Same())
+    with pytest.raises(ValueError, match=message):
+        parametrize.register_parametrization(module, "weight", Inverse())
+    assert len(module.parametrizations.weight) == 1

@@ -90,6 +90,17 @@ class Tensor:
         self._kept = None
         return _f.set_(self, *args, **kwargs)
 
+    def module_load(self, other, assign=False):
+        """Returns the tensor that `load_state_dict` exchanges this parameter or buffer with, if
+        `torch.__future__.set_swap_module_params_on_conversion` is set: `other` with `assign`, else this tensor with the elements of `other`.
+
+        Subclasses override it. The result must be neither of the two objects.
+
+        >>> torch.zeros(2).module_load(torch.tensor([1, 2]))
+        tensor([1., 2.])
+        """
+        return other.detach() if assign else self.detach().copy_(other)
+
     def share_memory_(self):
         """Moves the storage into shared memory, and returns the tensor."""
         _f.share_memory_(self)

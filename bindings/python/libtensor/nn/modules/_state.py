@@ -37,24 +37,7 @@ def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool)
     if metadata is not None:
         state._metadata = metadata
 
-    def load_tree(module: Any, state: Any, prefix: str) -> None:
-        local = {} if metadata is None else metadata.get(prefix[:-1], {})
-        if assign:
-            local["assign_to_params_buffers"] = assign
-        module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
-        for name, child in module._modules.items():
-            if child is not None:
-                below = f"{prefix}{name}."
-                load_tree(child, {key: value for key, value in state.items() if key.startswith(below)}, below)
-        incompatible = _IncompatibleKeys(missing, unexpected)
-        for hook in module._load_state_dict_post_hooks.values():
-            if hook(module, incompatible) is not None:
-                raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
-                    "if incompatible_keys need to be modified, it should be done inplace."
-                )
-
-    load_tree(module, state, "")
+    _load_tree(module, state, "", metadata, assign, (missing, unexpected, errors))
     if strict:
         for kind, keys in (("Unexpected", unexpected), ("Missing", missing)):
             if keys:
@@ -62,6 +45,26 @@ def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool)
     if errors:
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors))
     return _IncompatibleKeys(missing, unexpected)
+
+
+def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool, lists: tuple[list[str], list[str], list[str]]) -> None:
+    """Loads the keys that begin with `prefix`. `lists` are the missing and unexpected keys and the errors, which it extends."""
+    missing, unexpected, errors = lists
+    local = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            _load_tree(child, {key: value for key, value in state.items() if key.startswith(below)}, below, metadata, assign, lists)
+    incompatible = _IncompatibleKeys(missing, unexpected)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, incompatible) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace."
+            )
 
 
 def _quoted(key: str) -> str:
@@ -75,8 +78,7 @@ def load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, as
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
         )
         return
-    lazy = is_lazy(tensor)
-    if not lazy and not is_lazy(given):
+    if not is_lazy(tensor):  # the shape of an uninitialized parameter raises
         if tensor.dim() == 0 and given.dim() == 1:
             given = given[0]
         if tensor.shape != given.shape:
@@ -93,7 +95,9 @@ def load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, as
         )
     try:
         with no_grad():
-            if assign:
+            if settings.swap:
+                _swap(tensor, given, assign)
+            elif assign:
                 setattr(module, name, _assigned(tensor, given))
             else:
                 tensor.copy_(given)
@@ -102,6 +106,18 @@ def load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, as
             f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and whose dimensions in the checkpoint '
             f"are {given.size()}, an exception occurred : {error.args}."
         )
+
+
+def _swap(tensor: Tensor, given: Any, assign: bool) -> None:
+    """Exchanges a parameter or buffer with the tensor that its `module_load` returns."""
+    from ...utils import swap_tensors
+
+    made = tensor.module_load(given, assign=assign)
+    if made is tensor or made is given:
+        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of the inputs in module_load")
+    if isinstance(tensor, Parameter):
+        made = made.requires_grad_(tensor.requires_grad) if isinstance(made, Parameter) else Parameter(made, tensor.requires_grad)
+    swap_tensors(tensor, made)
 
 
 def _assigned(tensor: Tensor, given: Any) -> Any:

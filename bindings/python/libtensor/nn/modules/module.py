@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from inspect import signature
 from itertools import chain
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from ... import empty_like, typename
@@ -50,6 +52,22 @@ _globals = _hooks.globals_
 _global_parameter_registration_hooks, _global_buffer_registration_hooks = _globals.parameter_registration, _globals.buffer_registration
 _global_module_registration_hooks, _global_forward_pre_hooks = _globals.module_registration, _globals.forward_pre
 _global_forward_hooks, _global_backward_hooks, _global_backward_pre_hooks = _globals.forward, _globals.backward, _globals.backward_pre
+_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called = _globals.forward_with_kwargs, _globals.forward_always_called
+
+
+class _HookNames(ModuleType):
+    """This module. A dictionary that a program assigns to one of the names of hooks replaces the hooks."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_global_") and name.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called")):
+            hooks = self.__dict__[name]
+            hooks.clear()
+            hooks.update(value)
+        else:
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _HookNames
 _DICTIONARIES = ("_parameters", "_buffers", "_modules")
 
 
@@ -627,10 +645,14 @@ class Module:
         """Calls `hook(module, state_dict, prefix, local_metadata)` after `state_dict()` has collected the state of the module and its
         descendants. The hook may change `state_dict` in place and returns None. Returns a handle that removes it."""
         hook._from_public_api = True  # type: ignore[attr-defined]
-        return self._register_state_dict_hook(hook)
+        return _hooks.add(self._state_dict_hooks, hook, False)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers a hook whose result replaces the state dictionary."""
+        """Registers a hook whose result replaces the state dictionary. Raises RuntimeError for one of `register_state_dict_post_hook`."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook"
+            )
         return _hooks.add(self._state_dict_hooks, hook, False)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

@@ -62,6 +62,18 @@ def _check_same(what: str, made: Any, wanted: Tensor, name: str) -> None:
             )
 
 
+def _check_inverse(back: Any, wanted: Tensor, name: str) -> None:
+    """Raises ValueError unless a right inverse is a tensor like the one that it was computed of."""
+    if not isinstance(back, Tensor):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
+    for attribute in ("dtype", "shape"):
+        if getattr(back, attribute) != getattr(wanted, attribute):
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {attribute} as {name}, unless the `unsafe` flag is "
+                f"enabled.\n{name}.{attribute}: {getattr(wanted, attribute)}\nreturned {attribute}: {getattr(back, attribute)}"
+            )
+
+
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, applied in order, and the tensors that they are computed from: `original`, or `original0`,
     `original1`, ... if the `right_inverse` of the first returns several.
@@ -212,7 +224,7 @@ def register_parametrization(module: _M, tensor_name: str, parametrization: Modu
                 except NotImplementedError:
                     pass
                 else:
-                    _check_same(f"parametrization.right_inverse(module.{tensor_name})", back, now, f"module.{tensor_name}")
+                    _check_inverse(back, now, f"module.{tensor_name}")
         found = module.parametrizations[tensor_name]
         found.append(parametrization)
         found.unsafe |= unsafe
