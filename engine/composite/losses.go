@@ -334,8 +334,11 @@ func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor,
 func NnCosineEmbeddingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_cosine_embedding_loss", average, reduce, reduction)
 	defer s.Close()
-	if n := target.Dim(); n > 1 || first.Dim() != n+1 || second.Dim() != n+1 {
-		s.Fail(status.Runtimef("%s: input1 and input2 must be matrices, and target a vector, or these vectors, and that without dimensions; they have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
+	switch n := target.Dim(); {
+	case n > 1:
+		s.Fail(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported, but got target of sizes %v", s.Op, target.Sizes()))
+	case first.Dim() != n+1 || second.Dim() != n+1:
+		s.Fail(status.Runtimef("%s: %dD target tensor expects %dD input tensors, but found inputs with sizes %v and %v", s.Op, n, n+1, first.Sizes(), second.Sizes()))
 	}
 	over := func(t *tensor.Tensor) *tensor.Tensor { return s.Sum(t, -1) }
 	length := func(t *tensor.Tensor) *tensor.Tensor { return s.Add(over(s.Mul(t, t)), s.Float(1e-12)) }

@@ -96,7 +96,7 @@ func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, align
 		return nil, refuse("%s: Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v, but got %v", op, n, n, n+1, size, theta.Sizes())
 	}
 	if least > 0 && alignCorners && slices.Contains(size[2:], 1) {
-		err := warning.AlignCorners.Of(op, "dimensions of size 1 are sampled at their center with align_corners=True. See the documentation of affine_grid for details; pass align_corners=False")
+		err := warning.AlignCorners.Of(op, "dimensions of size 1 are sampled at their center with align_corners=True. See the documentation of affine_grid for details. Pass align_corners=False")
 		if err != nil {
 			return nil, err
 		}
