@@ -34,7 +34,7 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 	case values != nil && mode != 0:
 		b.Failf("per_sample_weights go with sums (mode 0), but mode is %d", mode)
 	case values != nil && (values.DType() != weight.DType() || !slices.Equal(values.Sizes(), indices.Sizes())):
-		b.Failf("per_sample_weights must have the sizes of indices, %v, and the dtype of weight, %v, but have %v, of %v", indices.Sizes(), weight.DType(), values.Sizes(), values.DType())
+		b.Failf("per_sample_weights must have the sizes of indices, %v, and have the same type as weight, %v, but have %v, of %v", indices.Sizes(), weight.DType(), values.Sizes(), values.DType())
 	case last && offsets.Numel() == 0:
 		b.Failf("offsets must have the end of the last bag, but are empty")
 	}
@@ -76,7 +76,7 @@ func (b *bags) inside() {
 		if least >= 0 {
 			least = most
 		}
-		b.Failf("index of input takes value %d which is not in the valid range [0, %d): weight has %d rows", least, rows, rows)
+		b.Failf("Expected idx >= 0 && idx < num_embeddings: an index of input takes value %d which is not in the valid range [0, %d)", least, rows)
 	}
 }
 
@@ -294,7 +294,7 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 	case weight.Dim() != 2:
 		return nil, status.Valuef("%s: weight must be a matrix, but has sizes %v", op, weight.Sizes())
 	case self.Dim() != 1 && self.Dim() != 2:
-		return nil, status.Valuef("%s: self must have one or two dimensions, but has sizes %v", op, self.Sizes())
+		return nil, status.Valuef("%s: input has to be 1D or 2D Tensor, but has sizes %v", op, self.Sizes())
 	case self.Dim() == 2 && offsets != nil:
 		return nil, status.Valuef("%s: offsets go with a vector, but self has sizes %v, a bag in each row", op, self.Sizes())
 	case self.Dim() == 1 && (offsets == nil || offsets.Dim() != 1):

@@ -278,6 +278,22 @@ func rowIndices(op, name string, indices *tensor.Tensor) error {
 	return nil
 }
 
+// shortened returns rows scaled to a norm of at most maxNorm. Factors are computed in float64: in float32, the 1e-7 that keeps results below
+// the norm in spite of rounding would be lost.
+func (s *scope) shortened(rows *tensor.Tensor, maxNorm, normType float64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	compute := rows.DType().Compute()
+	norms := s.Step(func() (*tensor.Tensor, error) {
+		return s.C.Norm(nil, rows, dtype.FloatScalar(normType), []int64{1}, true, compute)
+	})
+	wide := s.Cast(norms, dtype.Float64)
+	factors := s.Div(s.Float(maxNorm), s.Add(wide, s.Float(1e-7)))
+	factors = s.Where(s.Binary(s.C.Gt, wide, s.Float(maxNorm)), factors, s.Float(1))
+	return s.Cast(s.Mul(rows, s.Cast(factors, compute)), rows.DType())
+}
+
 // EmbeddingRenorm shortens rows that indices name to a norm.
 func EmbeddingRenorm(c aten.Ctx, self, indices *tensor.Tensor, maxNorm, normType float64) error {
 	const op = "embedding_renorm_"
@@ -291,9 +307,7 @@ func EmbeddingRenorm(c aten.Ctx, self, indices *tensor.Tensor, maxNorm, normType
 	defer s.Close()
 	flat := s.Cast(s.Reshape(indices, indices.Numel()), dtype.Int64)
 	rows := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, self, 0, flat) })
-	shorter := s.Step(func() (*tensor.Tensor, error) {
-		return c.Renorm(nil, rows, dtype.FloatScalar(normType), 0, dtype.FloatScalar(maxNorm))
-	})
+	shorter := s.shortened(rows, maxNorm, normType)
 	s.Do(func() error {
 		_, err := c.IndexCopy(self, self, 0, flat, shorter)
 		return err
