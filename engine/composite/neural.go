@@ -303,6 +303,9 @@ func EmbeddingRenorm(c aten.Ctx, self, indices *tensor.Tensor, maxNorm, normType
 	if err := rowIndices(op, "indices", indices); err != nil {
 		return err
 	}
+	if !(normType > 0) || !(maxNorm >= 0) {
+		return status.Runtimef("%s: norm_type must be positive and max_norm at least 0, but they are %v and %v", op, normType, maxNorm)
+	}
 	s := within(c, op)
 	defer s.Close()
 	flat := s.Cast(s.Reshape(indices, indices.Numel()), dtype.Int64)

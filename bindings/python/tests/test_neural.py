@@ -274,3 +274,15 @@ def test_gradients_of_transposed_rows_are_contiguous():
     for product in (lambda x: x.t() @ torch.ones(5, 3), lambda x: torch.mm(x.t(), torch.ones(5, 3))):
         (of,) = torch.autograd.grad(product(x).sum(), (x,))
         assert of.is_contiguous() and of.equal(torch.full((5, 2), 3.0))
+
+
+@pytest.mark.parametrize("norm_type", [1.0, 2.0, 3.0])
+def test_rows_of_embeddings_are_shortened_to_their_norm(norm_type):
+    """Few rows exceed the norm, and by their own rounding alone."""
+    rows = torch.randn(2000, 5, generator=torch.Generator().manual_seed(0)) * 3
+    made = F.embedding(torch.arange(2000), rows.clone(), max_norm=1.0, norm_type=norm_type)
+    norms = rows.norm(norm_type, dim=1, keepdim=True).double()
+    factors = torch.where(norms > 1, 1 / (norms + 1e-7), 1.0)
+    assert torch.equal(made, rows * factors.float())
+    with pytest.raises(RuntimeError, match="norm_type must be positive"):
+        F.embedding(torch.tensor([0]), rows, max_norm=1.0, norm_type=-1.0)

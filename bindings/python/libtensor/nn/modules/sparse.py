@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-def _wrapped_padding_idx(padding_idx: int | None, num_embeddings: int) -> int | None:
+def _wrapped_padding_idx(padding_idx: int | None, num_embeddings: int, name: str) -> int | None:
     if padding_idx is None:
         return None
     if not -num_embeddings <= padding_idx < num_embeddings:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+        raise AssertionError(f"{name} must be within num_embeddings")
     return padding_idx + num_embeddings if padding_idx < 0 else padding_idx
 
 
@@ -90,7 +90,7 @@ class Embedding(_Table):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = _wrapped_padding_idx(padding_idx, num_embeddings)
+        self.padding_idx = _wrapped_padding_idx(padding_idx, num_embeddings, "Padding_idx")
         self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, scale_grad_by_freq, sparse
         self._make_table(_weight, _freeze, device, dtype)
 
@@ -165,7 +165,7 @@ class EmbeddingBag(_Table):
         super().__init__()
         self.num_embeddings, self.embedding_dim, self.max_norm, self.norm_type = num_embeddings, embedding_dim, max_norm, norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _wrapped_padding_idx(padding_idx, num_embeddings)
+        self.padding_idx = _wrapped_padding_idx(padding_idx, num_embeddings, "padding_idx")
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
         self._make_table(_weight, False, device, dtype)
 
