@@ -490,3 +490,7 @@ def functionalize(func, *, remove="mutations"):
         return func(*args, **options)
 
     return functional
+
+
+def __dir__():
+    return __all__

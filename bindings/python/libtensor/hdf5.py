@@ -146,3 +146,7 @@ def read(dataset, index=()):
     elif made.numel():
         dataset.read_direct(made.numpy(), source_sel=tuple(source))
     return made.view(Size(kept)) if made.numel() else _f.empty(kept, dtype=dtype)
+
+
+def __dir__():
+    return __all__

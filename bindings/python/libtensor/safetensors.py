@@ -179,3 +179,7 @@ class Slice:
 
     def __getitem__(self, index):
         return _placed(self._file._find(self._name)[index].clone(), self._file._device)
+
+
+def __dir__():
+    return __all__

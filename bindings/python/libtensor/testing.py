@@ -185,3 +185,7 @@ def interval(dtype, low, high):
         raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{least}, {most})")
     low, high = max(low, least), min(high, most)
     return (low, high) if dtype.is_floating_point else (math.ceil(low), math.ceil(high))
+
+
+def __dir__():
+    return __all__

@@ -47,3 +47,9 @@ def test_methods_and_properties_of_tensors_are_documented():
     values = {name: getattr(torch.Tensor, name) for name in names}
     described = {name: value for name, value in values.items() if inspect.isroutine(value) or callable(value) or isinstance(value, property)}
     assert len(described) > 500 and [name for name, value in described.items() if not is_documented(value)] == []
+
+
+@pytest.mark.parametrize("name", ["autograd.functional", "foreach", "func", "hdf5", "safetensors", "testing"])
+def test_completion_lists_public_names_only(name):
+    module = importlib.import_module(f"libtensor.{name}")
+    assert dir(module) == sorted(module.__all__)

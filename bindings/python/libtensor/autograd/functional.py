@@ -301,3 +301,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
 
     whole = jacobian(slopes, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return unpack(tuple(unpack(part, several) for part in whole), several)
+
+
+def __dir__():
+    return __all__

@@ -467,3 +467,7 @@ def alike(before, outputs):
 
 def close(a, b, rtol, atol):
     return bool(_f.allclose(a.to(_dtypes.float64), b.to(_dtypes.float64), rtol, atol, equal_nan=True))
+
+
+def __dir__():
+    return __all__
