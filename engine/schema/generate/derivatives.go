@@ -294,8 +294,8 @@ func (k *compiler) into() (string, error) {
 	return k.head() + k.unchanged() + text, err
 }
 
-// unchanged returns the code for a call in place that has nothing to do, as dropout in evaluation: such a call is no write, which
-// autograd would refuse for a leaf and count as a new version.
+// unchanged returns the code for an in-place call without effect, such as dropout in evaluation: such a call is not a write, which
+// autograd would report as an error for a leaf and count as a new version.
 func (k *compiler) unchanged() string {
 	if !k.op.Tagged("itself") {
 		return ""
