@@ -272,7 +272,7 @@ def test_tbc():
         ([(1, 4, 5, 5), (3, 4, 3, 3)], {"dilation": 2**62}, "dilation|kernel"),
         ([(1, 4, 5, 5), (3, 4, 3, 3)], {"padding": 2**62}, "padding|large"),
         ([(1, 4, 0, 5), (3, 4, 1, 3)], {"padding": 1}, "zero batch"),
-        ([(1, 4, 5, 5), (3, 4, 0, 3)], {}, "taps"),
+        ([(1, 4, 5, 5), (3, 4, 0, 3)], {}, "kernel size"),
     ],
     ids=str,
 )
