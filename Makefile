@@ -402,7 +402,7 @@ bench: setup ## Timings compared with NumPy, and with PyTorch if it is installed
 	$(PYTHON) examples/bench/sparse.py
 	$(PYTHON) examples/bench/models.py
 
-lint: tools $(LIB) $(VENV)/tests bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
+lint: tools $(LIB) $(VENV)/installed $(VENV)/tests bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
 	@.ci/lint
 
 clean: ## Remove everything that was built
