@@ -22,7 +22,7 @@ const reasons = {
   'memory of Python objects, and addresses': ['data_ptr', 'from_numpy', 'frombuffer', 'from_dlpack', 'from_arrow', 'from_buffer', 'from_file', 'cuda', 'to', 'cpu', 'device'],
   'ways of Python to call functions and to make classes': ['apply_', 'map_', 'map2_', 'as_subclass', 'is_distributed', 'dim_order', 'OutOfMemoryError', 'ForkedError', 'SupportsRead', 'SupportsWrite', 'set_default_tensor_type'],
   'pictures for notebooks': ['draw'],
-  'modules, which are Python classes': ['norm_except_dim', 'functional_call', 'stack_module_state', 'replace_all_batch_norm_modules_'],
+  'modules, which are Python classes': ['norm_except_dim', 'functional_call', 'stack_module_state', 'replace_all_batch_norm_modules_', 'module_load'],
   'for compilers of Python': ['functionalize'],
   'files of NumPy, which JavaScript has none of': ['save_npy', 'load_npy', 'save_npz', 'load_npz'],
   'refused in Python, too': ['graphsafe_get_state', 'graphsafe_set_state', 'philox_state'],
