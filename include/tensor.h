@@ -10,14 +10,16 @@
 //   A result of type tensor_t *, tensor_storage_t *, tensor_generator_t * or tensor_node_t * is a
 //   new reference: the caller frees it with tensor_free or the matching _free function. Strings are
 //   freed with tensor_string_free, and lists with tensor_list_free or tensor_string_list_free.
-//   Arguments are borrowed for the duration of the call; const arguments are not modified.
+//   Arguments are borrowed for the duration of the call. Functions do not modify const arguments,
+//   except that tensor_foreach_NAME_ modifies the tensors of its list, and that autograd stores
+//   gradients and hooks.
 //
 // NULL and defaults
-//   "Default:" lists the value to pass for each argument that other languages can omit. Pointers
-//   must not be NULL, except where the default is NULL, for lists of length 0, for contexts, and
-//   for the _free functions. Otherwise NULL is an error: TENSOR_ERROR_HANDLE for handles,
-//   TENSOR_ERROR_VALUE for other pointers. The length of a list must not exceed its number of
-//   items, and is at most 2^31 - 1.
+//   "Default:" lists the value to pass for each argument that other languages can omit. A pointer
+//   can be NULL if its default is NULL, if it is a list of length 0 or a context, or if it is the
+//   argument of a _free function. Any other NULL is an error: TENSOR_ERROR_HANDLE for handles,
+//   TENSOR_ERROR_VALUE for other pointers. The length of a list is its number of items, at most
+//   2^31 - 1.
 //
 // Names
 //   tensor_NAME returns a new tensor. tensor_NAME_ modifies its first argument in place.
@@ -30,27 +32,27 @@
 // Threads
 //   Functions can be called from any thread with a stack of at least 256 KiB. Threads can read
 //   a tensor concurrently, and one thread can modify it. A handle that is freed during a call
-//   of another thread is valid until that call ends. A call that resizes memory or changes the
-//   geometry of a tensor in use by another thread returns an error. The library starts no threads
-//   before the first call, and its threads handle no signals.
+//   of another thread is valid until that call ends. A call that resizes memory, or changes the
+//   sizes, strides or storage offset of a tensor in use by another thread, returns an error. The
+//   library starts no threads before the first call, and its threads handle no signals.
 //
 // Process
-//   The library never exits, and prints only what tensor_print is asked to print. It remains loaded
-//   until the process ends.
+//   The library does not call exit(), and prints only in tensor_print. docs/embedding.md lists the
+//   cases in which Go's runtime aborts the process. It remains loaded until the process ends.
 //   A forked child can use the library and the tensors of its parent, but not its autograd graphs
 //   (TENSOR_ERROR_FORKED).
 //
 // Callbacks
 //   The library calls deleters from any thread, and other callbacks from the thread of the call.
 //   Callbacks can call the library. They must return, and not be left by longjmp or C++ exceptions.
-//   A fault in a callback raises its signal: the handler that the process had at the first call is
-//   called, or the process ends (docs/embedding.md). Valid but suspicious calls are reported to the
-//   handler of tensor_set_warning_handler.
+//   If a callback causes a fault such as SIGSEGV, the handler that the process had installed
+//   before the first call is called. Without one, the process ends (docs/embedding.md). Valid but
+//   suspicious calls are reported to the handler of tensor_set_warning_handler.
 //
 // Stability
-//   Stable for libtensor.so.0: types of functions, values of constants, members of structures, and
-//   results of operators, except for bug fixes. Devices of type TENSOR_CUDA were tested on one GPU
-//   (docs/cuda.md); their requirements and performance can change. See docs/packages.md.
+//   Function types, values of constants, members of structures and results of operators do not
+//   change within libtensor.so.0, except for bug fixes. Devices of type TENSOR_CUDA were tested on
+//   one GPU (docs/cuda.md); their requirements and performance can change. See docs/packages.md.
 #ifndef LIBTENSOR_TENSOR_H
 #define LIBTENSOR_TENSOR_H
 
@@ -74,7 +76,7 @@
 #define TENSOR_API __attribute__((visibility("default")))
 #endif
 
-// Marks functions that are deprecated, for which compilers report a warning with the replacement.
+// Marks deprecated functions. Compilers report a warning that names the replacement.
 // They remain available in libtensor.so.0. Define TENSOR_NO_DEPRECATED to disable the warnings.
 #if defined(__GNUC__) && !defined(TENSOR_NO_DEPRECATED)
 #define TENSOR_DEPRECATED(instead) __attribute__((deprecated(instead)))
@@ -131,7 +133,7 @@ typedef enum tensor_dtype {
   TENSOR_COMPLEX128 = 11,
   TENSOR_COMPLEX32 = 12,
   TENSOR_BCOMPLEX32 = 13,
-  TENSOR_QUINT8 = 14,  // the first of the quantized dtypes
+  TENSOR_QUINT8 = 14,  // quantized dtypes, to TENSOR_QUINT2X4
   TENSOR_QINT8 = 15,
   TENSOR_QINT32 = 16,
   TENSOR_QUINT4X2 = 17,
@@ -139,7 +141,7 @@ typedef enum tensor_dtype {
   TENSOR_UINT16 = 19,
   TENSOR_UINT32 = 20,
   TENSOR_UINT64 = 21,
-  TENSOR_FLOAT8_E4M3FN = 22,  // the first of the eight-bit floats, which are stored and converted
+  TENSOR_FLOAT8_E4M3FN = 22,  // 8-bit floats support storage and conversion only
   TENSOR_FLOAT8_E5M2 = 23,
   TENSOR_FLOAT8_E4M3FNUZ = 24,
   TENSOR_FLOAT8_E5M2FNUZ = 25,
@@ -152,12 +154,12 @@ typedef enum tensor_device_type {
   TENSOR_CPU = 0,
   TENSOR_CUDA = 1,
   TENSOR_META = 2,  // shape, strides and dtype without data
-  TENSOR_MPS = 3,  // the following types have no backend
+  TENSOR_MPS = 3,  // this and the following types have no backend
   TENSOR_XPU = 4,
   TENSOR_XLA = 5
 } tensor_device_type;
 
-// A device; index -1 means the current device of the type.
+// A device. Index -1 is the current device of the type; for cpu and meta it is the only one.
 typedef struct tensor_device {
   int32_t type;  // tensor_device_type
   int32_t index;
@@ -193,7 +195,7 @@ typedef enum tensor_scalar_kind {
   TENSOR_SCALAR_UINT = 5
 } tensor_scalar_kind;
 
-// A scalar with its type, so that integers and complex numbers are exact.
+// A scalar and its type. int64, uint64 and complex values are represented exactly.
 typedef struct tensor_scalar {
   int32_t kind;  // tensor_scalar_kind
   union {
@@ -205,7 +207,7 @@ typedef struct tensor_scalar {
   } value;
 } tensor_scalar;
 
-// Returns the scalar of an omitted argument.
+// Returns the scalar that represents an omitted argument.
 static inline tensor_scalar tensor_none(void) {
   tensor_scalar s;
   s.kind = TENSOR_SCALAR_NONE, s.value.f.re = 0, s.value.f.im = 0;
@@ -249,7 +251,7 @@ static inline tensor_device tensor_device_default(void) {
   return d;
 }
 
-// The value of an omitted integer argument.
+// Pass this value to omit an optional integer argument.
 #define TENSOR_NONE INT64_MIN
 
 // The type of an item of an index, as in x[item, item].
@@ -272,26 +274,27 @@ typedef struct tensor_index {
 // Releases external memory, or a context.
 typedef void (*tensor_deleter)(void *context);
 
-// A callback that returns another status than TENSOR_OK makes the calling function return it. The
-// message is that of tensor_set_last_error, or of the last error of a library call of the callback.
+// If a callback returns an error status, the library function that called it returns this status.
+// The message is the one that the callback set with tensor_set_last_error, or else the message of
+// its last failed call of the library.
 
-// A callback from tensors to tensors. Missing tensors in `given` are NULL; the others are freed
-// after the callback returns, except those that it takes over, and replaces by NULL. The items of
-// `made` are NULL initially; the callback stores new references there, which the library takes
-// over.
-typedef tensor_status (*tensor_callback)(void *context, tensor_t **given, int64_t given_len, tensor_t **made, int64_t made_len);
-// Packs a tensor that an operation saves for the backward pass, to *packed. The tensor is freed
-// after the callback returns, unless the callback takes it over, and sets *saved to NULL.
+// A callback that computes the tensors `outputs` from the tensors `inputs`. Missing inputs are
+// NULL. The library frees the others after the callback returns; to keep one, the callback sets its
+// item to NULL, and frees the handle later. The items of `outputs` are NULL initially; the callback
+// stores new references there, which the library then owns.
+typedef tensor_status (*tensor_callback)(void *context, tensor_t **inputs, int64_t inputs_len, tensor_t **outputs, int64_t outputs_len);
+// Packs a tensor that an operation saves for the backward pass, to *packed. The library frees
+// *saved after the callback returns; to keep it, the callback sets *saved to NULL.
 typedef tensor_status (*tensor_pack)(void *context, tensor_t **saved, void **packed);
-// Unpacks a saved tensor, to *made: a new reference, which the library takes over.
-typedef tensor_status (*tensor_unpack)(void *context, void *packed, tensor_t **made);
-// Is notified of an operation that is added to the autograd graph, or whose derivative failed in a
-// backward pass. The node is borrowed.
+// Unpacks a saved tensor, to *out: a new reference, which the library then owns.
+typedef tensor_status (*tensor_unpack)(void *context, void *packed, tensor_t **out);
+// Called when an operation is added to the autograd graph (`failed` is false), and when its
+// derivative returns an error in a backward pass (`failed` is true). `node` is borrowed.
 typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
 // Is called for a valid but suspicious call. `kind` is a stable name of docs/warnings.md; `message`
-// contains the operator, the problem and the remedy. Both are borrowed. It is called on the thread
-// of the call, which has checked its arguments and changed nothing yet, and fails unless the
-// handler returns TENSOR_OK.
+// contains the operator, the problem and the remedy. Both are borrowed. The handler is called on
+// the thread of the call, after its arguments are checked and before anything is modified. If it
+// returns an error, the call returns the error.
 typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind, const char *message);
 
 // ------------------------------------------------------------------------------ errors and handles
@@ -1199,7 +1202,7 @@ TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal);
 TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal, tensor_t *out);
 
 // Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-// sets the others to 0.
+// sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
 //
 // Default: `diagonal` 0.
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out);
@@ -2173,8 +2176,8 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
 // `self`. Returns `self` if it is not negated.
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out);
 
-// Computes the angle (phase, argument) of each complex number in radians. For real numbers it is 0,
-// pi for negative ones, and NaN for NaN.
+// Computes the angle (phase, argument) of each complex number in radians. For real numbers the
+// result is pi for negative ones, NaN for NaN, and 0 for others.
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out);
 // `tensor_angle` writing to `out`.
 TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out);
@@ -2251,24 +2254,24 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self);
 // `tensor_log1p` writing to `out`.
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out);
 
-// Computes the sine of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out);
 // `tensor_sin` in place, in `self`.
 TENSOR_API tensor_status tensor_sin_(tensor_t *self);
 // `tensor_sin` writing to `out`.
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out);
 
-// Computes the cosine of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out);
 // `tensor_cos` in place, in `self`.
 TENSOR_API tensor_status tensor_cos_(tensor_t *self);
 // `tensor_cos` writing to `out`.
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out);
 
-// Computes the tangent of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the tangent of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out);
 // `tensor_tan` in place, in `self`.
 TENSOR_API tensor_status tensor_tan_(tensor_t *self);
@@ -2490,1014 +2493,839 @@ TENSOR_API tensor_status tensor_fused_adamw_(const tensor_t *const *self, int64_
 // Dtypes: floats. Default: `grad_scale` NULL, `found_inf` NULL.
 TENSOR_API tensor_status tensor_fused_adagrad_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *state_sums, int64_t state_sums_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double lr_decay, double weight_decay, double eps, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
 
-// Computes `tensor_abs` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_abs` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_abs(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_abs` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_abs` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: integers and floats.
 TENSOR_API tensor_status tensor_foreach_abs_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_acos` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_acos` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_acos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_acos` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_acos` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_acos_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_asin` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_asin` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_asin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_asin` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_asin` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_asin_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_atan` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_atan` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_atan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_atan` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_atan` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_atan_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_ceil` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_ceil` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_ceil(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_ceil` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_ceil` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: integers and floats.
 TENSOR_API tensor_status tensor_foreach_ceil_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_cos` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_cos` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_cos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_cos` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_cos` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_cos_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_cosh` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_cosh` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_cosh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_cosh` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_cosh` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_cosh_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_erf` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_erf` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_erf(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_erf` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_erf` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats.
 TENSOR_API tensor_status tensor_foreach_erf_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_erfc` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_erfc` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_erfc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_erfc` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_erfc` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats.
 TENSOR_API tensor_status tensor_foreach_erfc_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_exp` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_exp` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_exp(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_exp` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_exp` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_exp_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_expm1` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_expm1` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_expm1(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_expm1` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_expm1` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_expm1_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_floor` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_floor` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_floor(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_floor` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_floor` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: integers and floats.
 TENSOR_API tensor_status tensor_foreach_floor_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_frac` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_frac` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_frac(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_frac` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_frac` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats.
 TENSOR_API tensor_status tensor_foreach_frac_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_lgamma` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// Computes `tensor_lgamma` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lgamma(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_lgamma` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_lgamma` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats.
 TENSOR_API tensor_status tensor_foreach_lgamma_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_log` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_log` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_log` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_log` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_log_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_log10` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_log10` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log10(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_log10` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_log10` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_log10_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_log1p` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_log1p` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log1p(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_log1p` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_log1p` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_log1p_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_log2` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_log2` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log2(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_log2` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_log2` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_log2_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_neg` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_neg` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_neg(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_neg` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_neg` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_neg_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_reciprocal` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// Computes `tensor_reciprocal` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_reciprocal(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_reciprocal` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_reciprocal` for each tensor of the list `self`, in place. If the shapes or
+// dtypes of an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_reciprocal_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_round` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_round` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_round(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_round` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_round` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: integers and floats.
 TENSOR_API tensor_status tensor_foreach_round_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_rsqrt` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_rsqrt` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_rsqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_rsqrt` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_rsqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_rsqrt_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_sigmoid` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// Computes `tensor_sigmoid` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sigmoid(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sigmoid` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_sigmoid` for each tensor of the list `self`, in place. If the shapes or dtypes
+// of an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_sigmoid_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_sign` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_sign` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sign(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sign` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_sign` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_sign_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_sin` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_sin` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sin` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_sin` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_sin_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_sinh` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_sinh` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sinh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sinh` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_sinh` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_sinh_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_sqrt` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_sqrt` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sqrt` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_sqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_sqrt_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_tan` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_tan` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_tan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_tan` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_tan` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_tan_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_tanh` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_tanh` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_tanh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_tanh` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_tanh` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_tanh_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_trunc` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_trunc` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_trunc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_trunc` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_trunc` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: integers and floats.
 TENSOR_API tensor_status tensor_foreach_trunc_(const tensor_t *const *self, int64_t self_len);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_add` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_add` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 TENSOR_API tensor_status tensor_foreach_add__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Default: `alpha` 1. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Default: `alpha` 1.
 TENSOR_API tensor_status tensor_foreach_add__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 TENSOR_API tensor_status tensor_foreach_add__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_add` for each tensor of the list `self`. Returns a list.
 //
 // Default: `alpha` 1. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_add` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Default: `alpha` 1.
 TENSOR_API tensor_status tensor_foreach_add__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha);
 
-// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_sub` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sub_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_sub` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_sub__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
-// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Dtypes: integers, floats and complex. Default: `alpha` 1. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sub_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: integers, floats and complex. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_foreach_sub__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha);
 
-// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sub_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_sub__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_mul` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 TENSOR_API tensor_status tensor_foreach_mul__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 TENSOR_API tensor_status tensor_foreach_mul__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 TENSOR_API tensor_status tensor_foreach_mul__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_mul` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 TENSOR_API tensor_status tensor_foreach_mul__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_div` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_div` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_div__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_div__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_div__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_div` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_div` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_div__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other);
 
-// Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// Computes `tensor_clamp_max` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_max_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_clamp_max` for each tensor of the list `self`, in place. If the shapes or dtypes
+// of an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_clamp_max__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// the other lists. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_max_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+// and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_clamp_max__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// the other lists. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_max_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+// and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_clamp_max__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// Computes `tensor_clamp_min` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_min_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_clamp_min` for each tensor of the list `self`, in place. If the shapes or dtypes
+// of an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_clamp_min__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// the other lists. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_min_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+// and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_clamp_min__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// the other lists. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_min_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+// and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_clamp_min__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// Computes `tensor_maximum` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_maximum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_maximum` for each tensor of the list `self`, in place. If the shapes or dtypes
+// of an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_maximum__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
-// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_maximum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_maximum__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
-// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_maximum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_maximum__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
-//
+// Computes `tensor_minimum` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_minimum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_minimum` for each tensor of the list `self`, in place. If the shapes or dtypes
+// of an item are not supported, returns an error and changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_minimum__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
-// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_minimum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_minimum__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
-// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_minimum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: bool, integers and floats.
 TENSOR_API tensor_status tensor_foreach_minimum__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_pow` for each tensor of the list `self`. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_pow` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 TENSOR_API tensor_status tensor_foreach_pow__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent);
 
-// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 TENSOR_API tensor_status tensor_foreach_pow__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len);
 
-// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len);
 
-// Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_pow` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_base(tensor_scalar self, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Dtypes: floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lerp_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, tensor_scalar weight, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_lerp__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, tensor_scalar weight);
 
-// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Dtypes: floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lerp_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_t *const *weights, int64_t weights_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_lerp__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_t *const *weights, int64_t weights_len);
 
-// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Dtypes: floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lerp_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_scalar *weight, int64_t weight_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_lerp__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_scalar *weight, int64_t weight_len);
 
-// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: integers, floats and complex. Default: `value` 1. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcmul_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: integers, floats and complex. Default: `value` 1.
 TENSOR_API tensor_status tensor_foreach_addcmul__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value);
 
-// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcmul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_addcmul__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcmul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_addcmul__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars);
 
-// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: floats and complex. Default: `value` 1. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcdiv_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex. Default: `value` 1.
 TENSOR_API tensor_status tensor_foreach_addcdiv__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value);
 
-// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcdiv_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_addcdiv__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len);
 
-// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of
+// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-//
 //
 // Dtypes: floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcdiv_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of
-// other lists, in place. If the items of an index do not match, returns an error and changes
-// nothing.
-//
+// Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_foreach_addcdiv__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars);
 
-// Computes `tensor_linalg_vector_norm` for each tensor of the list `self`, with the corresponding
-// items of other lists. Returns a list.
-//
+// Computes `tensor_linalg_vector_norm` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: floats and complex. Default: `ord` 2, `dtype` TENSOR_DTYPE_NONE. Free `out` with
 // tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_norm(const tensor_t *const *self, int64_t self_len, tensor_scalar ord, tensor_dtype dtype, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_max` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_max` for each tensor of the list `self`. Returns a list.
 //
 // Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_max(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_mm` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_mm` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 //
 // Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mm(const tensor_t *const *self, int64_t self_len, const tensor_t *const *mat2, int64_t mat2_len, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_clone` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
-//
+// Computes `tensor_clone` for each tensor of the list `self`. Returns a list.
 //
 // Default: `memory_format` TENSOR_FORMAT_NONE. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clone(const tensor_t *const *self, int64_t self_len, tensor_memory_format memory_format, tensor_t ***out, int64_t *out_len);
 
-// Computes `tensor_copy_` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
-//
+// Computes `tensor_copy_` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 //
 // Default: `non_blocking` false.
 TENSOR_API tensor_status tensor_foreach_copy_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *src, int64_t src_len, bool non_blocking);
 
-// Computes `tensor_zero_` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tensor_zero_` for each tensor of the list `self`, in place. If the shapes or dtypes of
+// an item are not supported, returns an error and changes nothing.
 TENSOR_API tensor_status tensor_foreach_zero_(const tensor_t *const *self, int64_t self_len);
 
 // Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
@@ -5170,8 +4998,9 @@ TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out);
 // `tensor_msort` writing to `out`.
 TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out);
 
-// Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
-// order, and their int64 indices. `k` must not exceed the size of the dimension.
+// Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
+// int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
+// must not exceed the size of the dimension.
 //
 // Dtypes: integers and floats. Default: `dim` -1, `largest` true, `sorted` true.
 TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices);
@@ -5686,8 +5515,8 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool 
 // `tensor_linalg_ldl_factor_ex` writing to `LD` and `pivots` and `info`.
 TENSOR_API tensor_status tensor_linalg_ldl_factor_ex_out(const tensor_t *self, bool hermitian, bool check_errors, tensor_t *LD, tensor_t *pivots, tensor_t *info);
 
-// Computes the LDL decomposition of symmetric or Hermitian matrices. A zero of D is an error. See
-// `tensor_linalg_ldl_factor_ex`.
+// Computes the LDL decomposition of symmetric or Hermitian matrices. A singular diagonal block of D
+// is an error. `tensor_linalg_ldl_factor_ex` describes the results.
 //
 // Dtypes: floats and complex. Default: `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_ldl_factor(const tensor_t *self, bool hermitian, tensor_t **LD, tensor_t **pivots);
@@ -5876,8 +5705,8 @@ TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int
 
 // Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the ratio
 // of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity and
-// -infinity it is the product of that norm of a square matrix and of its inverse, and infinity for
-// a singular matrix.
+// -infinity matrices must be square, and it is the norm of the matrix times the norm of its
+// inverse: infinity for a singular matrix.
 //
 // Dtypes: floats and complex. Default: `p` tensor_none().
 TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out);
@@ -7609,8 +7438,8 @@ TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const ten
 // NULL.
 TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
 
-// Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
-// is divided by the sum of `weight`, if given.
+// Computes the mean squared error (L2 loss): `(self - target)**2`, multiplied by `weight` if given.
+// A mean is the sum divided by the sum of `weight`, or by the number of elements without `weight`.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8357,7 +8186,8 @@ TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tenso
 // Dtypes: floats. Default: `align_corners` -1.
 TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out);
 
-// Generates a sampling grid. Equivalent to `tensor_nn_affine_grid`.
+// Generates a sampling grid. Equivalent to `tensor_nn_affine_grid` of the neural network functions,
+// with `align_corners` required.
 //
 // Dtypes: floats.
 TENSOR_API tensor_status tensor_affine_grid_generator(const tensor_t *theta, const int64_t *size, int64_t size_len, bool align_corners, tensor_t **out);
@@ -8506,8 +8336,8 @@ TENSOR_API tensor_status tensor_sparse_dim(const tensor_t *self, int64_t *out);
 // a dense tensor.
 TENSOR_API tensor_status tensor_dense_dim(const tensor_t *self, int64_t *out);
 
-// Returns the number of stored entries (or blocks) of a sparse tensor, for each batch; stored zeros
-// count.
+// Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
+// stored zeros. For a batch, it is the number of each batch element.
 TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out);
 
 // Returns the elements of `self` at the indices of the sparse tensor `mask`, of the same shape, in
@@ -8741,7 +8571,7 @@ TENSOR_API tensor_status tensor_int_repr(const tensor_t *self, tensor_t **out);
 // Returns the scale of a tensor quantized per tensor.
 TENSOR_API tensor_status tensor_q_scale(const tensor_t *self, double *out);
 
-// Returns the zero point of a tensor quantized per tensor.
+// Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
 TENSOR_API tensor_status tensor_q_zero_point(const tensor_t *self, int64_t *out);
 
 // Returns a copy of the scales of a tensor quantized per channel, in float64.
@@ -9048,8 +8878,8 @@ TENSOR_API tensor_status tensor_node_saved_names(tensor_node_t *self, char **out
 // Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_node_saved_as(tensor_node_t *self, const char *name, tensor_t ***out, int64_t *out_len);
 
-// Packs saved tensor `i` of `tensor_node_saved_as`: the node stores the result of `pack`, and
-// `unpack` restores the tensor. An error if it is packed already, or missing. See
+// Replaces saved tensor `i` of `tensor_node_saved_as` by the result of `pack`; `unpack` restores
+// the tensor. A tensor that is packed already, or does not exist, is an error. See
 // `tensor_push_saved_tensors_hooks`.
 TENSOR_API tensor_status tensor_node_pack_saved(tensor_node_t *self, const char *name, int64_t i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter);
 
@@ -9464,7 +9294,8 @@ TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *n
 // with tensor_list_free.
 TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len);
 
-// Loads the contents of a file in PyTorch's format, a contiguous uint8 tensor. See `tensor_load`.
+// Loads a file in PyTorch's format from memory, a contiguous uint8 tensor with the bytes of the
+// file. Returns the same as `tensor_load`.
 //
 // Default: `map_location` NULL. Free `structure` with tensor_string_free, `tensors` with
 // tensor_list_free.
@@ -9838,8 +9669,8 @@ TENSOR_API tensor_status tensor_clear_autocast_cache(void);
 // available. The string ends at a NUL character.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
 
-// Sets for the process whether warnings that are otherwise reported once (docs/warnings.md) are
-// reported each time.
+// If `b` is true, warnings that are reported once by default (docs/warnings.md) are reported at
+// every occurrence. Applies to the process.
 TENSOR_API tensor_status tensor_set_warn_always(bool b);
 
 // Returns whether warnings that are otherwise reported once are reported each time.

@@ -1127,7 +1127,7 @@ export class Tensor extends Handle {
   /**
    * Computes the square of each element. Integers wrap around; bool is converted to int64.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. bool is an error, because the result is int64.
    */
   square_(): this;
   /** Asynchronous `square_`, executed off the event loop. */
@@ -1141,7 +1141,8 @@ export class Tensor extends Handle {
    * Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
    * default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   reciprocal_(): this;
   /** Asynchronous `reciprocal_`, executed off the event loop. */
@@ -1589,8 +1590,8 @@ export class Tensor extends Handle {
    */
   resolveNeg(): Tensor;
   /**
-   * Computes the angle (phase, argument) of each complex number in radians. For real numbers it is
-   * 0, pi for negative ones, and NaN for NaN.
+   * Computes the angle (phase, argument) of each complex number in radians. For real numbers the
+   * result is pi for negative ones, NaN for NaN, and 0 for others.
    */
   angle(options?: { out?: Tensor | null }): Tensor;
   /**
@@ -1784,7 +1785,8 @@ export class Tensor extends Handle {
    * Computes the square root of each element; NaN for negative real numbers. Integers and bool are
    * converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   sqrt_(): this;
   /** Asynchronous `sqrt_`, executed off the event loop. */
@@ -1798,7 +1800,8 @@ export class Tensor extends Handle {
    * Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
    * converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   rsqrt_(): this;
   /** Asynchronous `rsqrt_`, executed off the event loop. */
@@ -1812,7 +1815,8 @@ export class Tensor extends Handle {
    * Computes the exponential function of each element: `e**x`. Integers and bool are converted to
    * the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   exp_(): this;
   /** Asynchronous `exp_`, executed off the event loop. */
@@ -1826,7 +1830,8 @@ export class Tensor extends Handle {
    * Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
    * dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   exp2_(): this;
   /** Asynchronous `exp2_`, executed off the event loop. */
@@ -1840,7 +1845,8 @@ export class Tensor extends Handle {
    * Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted
    * to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   expm1_(): this;
   /** Asynchronous `expm1_`, executed off the event loop. */
@@ -1854,7 +1860,8 @@ export class Tensor extends Handle {
    * Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
    * Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   log_(): this;
   /** Asynchronous `log_`, executed off the event loop. */
@@ -1868,7 +1875,8 @@ export class Tensor extends Handle {
    * Computes the base-2 logarithm of each element. Integers and bool are converted to the default
    * dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   log2_(): this;
   /** Asynchronous `log2_`, executed off the event loop. */
@@ -1882,7 +1890,8 @@ export class Tensor extends Handle {
    * Computes the base-10 logarithm of each element. Integers and bool are converted to the default
    * dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   log10_(): this;
   /** Asynchronous `log10_`, executed off the event loop. */
@@ -1896,49 +1905,53 @@ export class Tensor extends Handle {
    * Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted
    * to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   log1p_(): this;
   /** Asynchronous `log1p_`, executed off the event loop. */
   log1p_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Computes the sine of each element, in radians. Integers and bool are converted to the default
-   * dtype.
+   * Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+   * default dtype.
    */
   sin(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes the sine of each element, in radians. Integers and bool are converted to the default
-   * dtype.
+   * Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+   * default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   sin_(): this;
   /** Asynchronous `sin_`, executed off the event loop. */
   sin_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Computes the cosine of each element, in radians. Integers and bool are converted to the default
-   * dtype.
+   * Computes the cosine of each element, an angle in radians. Integers and bool are converted to
+   * the default dtype.
    */
   cos(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes the cosine of each element, in radians. Integers and bool are converted to the default
-   * dtype.
+   * Computes the cosine of each element, an angle in radians. Integers and bool are converted to
+   * the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   cos_(): this;
   /** Asynchronous `cos_`, executed off the event loop. */
   cos_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Computes the tangent of each element, in radians. Integers and bool are converted to the
-   * default dtype.
+   * Computes the tangent of each element, an angle in radians. Integers and bool are converted to
+   * the default dtype.
    */
   tan(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes the tangent of each element, in radians. Integers and bool are converted to the
-   * default dtype.
+   * Computes the tangent of each element, an angle in radians. Integers and bool are converted to
+   * the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   tan_(): this;
   /** Asynchronous `tan_`, executed off the event loop. */
@@ -1952,7 +1965,8 @@ export class Tensor extends Handle {
    * Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside
    * of [-1, 1]. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   asin_(): this;
   /** Asynchronous `asin_`, executed off the event loop. */
@@ -1970,7 +1984,8 @@ export class Tensor extends Handle {
    *
    * Alias of `asin`.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   arcsin_(): this;
   /** Asynchronous `arcsin_`, executed off the event loop. */
@@ -1984,7 +1999,8 @@ export class Tensor extends Handle {
    * Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
    * outside of [-1, 1]. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   acos_(): this;
   /** Asynchronous `acos_`, executed off the event loop. */
@@ -2002,7 +2018,8 @@ export class Tensor extends Handle {
    *
    * Alias of `acos`.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   arccos_(): this;
   /** Asynchronous `arccos_`, executed off the event loop. */
@@ -2016,7 +2033,8 @@ export class Tensor extends Handle {
    * Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
    * converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   atan_(): this;
   /** Asynchronous `atan_`, executed off the event loop. */
@@ -2034,7 +2052,8 @@ export class Tensor extends Handle {
    *
    * Alias of `atan`.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   arctan_(): this;
   /** Asynchronous `arctan_`, executed off the event loop. */
@@ -2048,7 +2067,8 @@ export class Tensor extends Handle {
    * Computes the hyperbolic sine of each element. Integers and bool are converted to the default
    * dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   sinh_(): this;
   /** Asynchronous `sinh_`, executed off the event loop. */
@@ -2062,7 +2082,8 @@ export class Tensor extends Handle {
    * Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
    * dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   cosh_(): this;
   /** Asynchronous `cosh_`, executed off the event loop. */
@@ -2076,7 +2097,8 @@ export class Tensor extends Handle {
    * Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
    * dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   tanh_(): this;
   /** Asynchronous `tanh_`, executed off the event loop. */
@@ -2090,7 +2112,8 @@ export class Tensor extends Handle {
    * Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
    * default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   asinh_(): this;
   /** Asynchronous `asinh_`, executed off the event loop. */
@@ -2108,7 +2131,8 @@ export class Tensor extends Handle {
    *
    * Alias of `asinh`.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   arcsinh_(): this;
   /** Asynchronous `arcsinh_`, executed off the event loop. */
@@ -2122,7 +2146,8 @@ export class Tensor extends Handle {
    * Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
    * and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   acosh_(): this;
   /** Asynchronous `acosh_`, executed off the event loop. */
@@ -2140,7 +2165,8 @@ export class Tensor extends Handle {
    *
    * Alias of `acosh`.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   arccosh_(): this;
   /** Asynchronous `arccosh_`, executed off the event loop. */
@@ -2154,7 +2180,8 @@ export class Tensor extends Handle {
    * Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
    * 1]. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   atanh_(): this;
   /** Asynchronous `atanh_`, executed off the event loop. */
@@ -2172,7 +2199,8 @@ export class Tensor extends Handle {
    *
    * Alias of `atanh`.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   arctanh_(): this;
   /** Asynchronous `arctanh_`, executed off the event loop. */
@@ -2186,7 +2214,8 @@ export class Tensor extends Handle {
    * Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
    * converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   sigmoid_(): this;
   /** Asynchronous `sigmoid_`, executed off the event loop. */
@@ -2671,7 +2700,7 @@ export class Tensor extends Handle {
   tril_Async(diagonal: Int, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`,
-   * and sets the others to 0.
+   * and sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
    *
    * Default: `diagonal` 0.
    */
@@ -2679,7 +2708,7 @@ export class Tensor extends Handle {
   triu(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`,
-   * and sets the others to 0.
+   * and sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
    *
    * Modifies `input` in place.
    *
@@ -3382,7 +3411,7 @@ export class Tensor extends Handle {
    */
   qScale(): number;
   /**
-   * Returns the zero point of a tensor quantized per tensor.
+   * Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
    */
   qZeroPoint(): Int;
   /**
@@ -4202,8 +4231,9 @@ export class Tensor extends Handle {
    */
   msort(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
-   * order, and their int64 indices. `k` must not exceed the size of the dimension.
+   * Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
+   * int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
+   * must not exceed the size of the dimension.
    *
    * Dtypes: integers and floats. Default: `dim` -1, `largest` true, `sorted` true.
    */
@@ -4385,8 +4415,8 @@ export class Tensor extends Handle {
    */
   denseDim(): Int;
   /**
-   * Returns the number of stored entries (or blocks) of a sparse tensor, for each batch; stored
-   * zeros count.
+   * Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
+   * stored zeros. For a batch, it is the number of each batch element.
    */
   nnz(): Int;
   /**
@@ -4443,7 +4473,8 @@ export class Tensor extends Handle {
    * Computes the error function of each element. Integers and bool are converted to the default
    * dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4461,7 +4492,8 @@ export class Tensor extends Handle {
    * Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
    * Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4479,7 +4511,8 @@ export class Tensor extends Handle {
    * Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
    * are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4497,7 +4530,8 @@ export class Tensor extends Handle {
    * Computes the natural logarithm of the absolute value of the gamma function of each element.
    * Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4515,7 +4549,8 @@ export class Tensor extends Handle {
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
    * element. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4533,7 +4568,8 @@ export class Tensor extends Handle {
    * Computes the modified Bessel function of the first kind of order 0 of each element. Integers
    * and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4549,7 +4585,8 @@ export class Tensor extends Handle {
    * Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
    * Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    */
   sinc_(): this;
   /** Asynchronous `sinc_`, executed off the event loop. */
@@ -4566,7 +4603,8 @@ export class Tensor extends Handle {
    * Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
    * [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4586,7 +4624,8 @@ export class Tensor extends Handle {
    * Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
    * element. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: integers and floats.
    */
@@ -4784,7 +4823,8 @@ export class Tensor extends Handle {
   /**
    * Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4800,7 +4840,8 @@ export class Tensor extends Handle {
   /**
    * Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
    *
-   * Modifies `input` in place.
+   * Modifies `input` in place. Integers and bool are an error, because the result is
+   * floating-point.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -6091,8 +6132,8 @@ export function resolveNeg(input: TensorLike): Tensor;
 /** Asynchronous `resolveNeg`, executed off the event loop. */
 export function resolveNegAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the angle (phase, argument) of each complex number in radians. For real numbers it is 0,
- * pi for negative ones, and NaN for NaN.
+ * Computes the angle (phase, argument) of each complex number in radians. For real numbers the
+ * result is pi for negative ones, NaN for NaN, and 0 for others.
  */
 export function angle(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `angle`, executed off the event loop. */
@@ -6956,22 +6997,22 @@ export function log1p(input: TensorLike, options?: { out?: Tensor | null }): Ten
 /** Asynchronous `log1p`, executed off the event loop. */
 export function log1pAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the sine of each element, in radians. Integers and bool are converted to the default
- * dtype.
+ * Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+ * default dtype.
  */
 export function sin(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `sin`, executed off the event loop. */
 export function sinAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the cosine of each element, in radians. Integers and bool are converted to the default
- * dtype.
+ * Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
+ * default dtype.
  */
 export function cos(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `cos`, executed off the event loop. */
 export function cosAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the tangent of each element, in radians. Integers and bool are converted to the default
- * dtype.
+ * Computes the tangent of each element, an angle in radians. Integers and bool are converted to the
+ * default dtype.
  */
 export function tan(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `tan`, executed off the event loop. */
@@ -7658,7 +7699,7 @@ export function trilAsync(input: TensorLike, options?: { diagonal?: Int; out?: T
 export function trilAsync(input: TensorLike, diagonal: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
- * sets the others to 0.
+ * sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
  *
  * Default: `diagonal` 0.
  */
@@ -8188,9 +8229,7 @@ export function fusedAdamw_(input: List<Tensor>, grads: List<Tensor>, expAvgs: L
 export function fusedAdagrad_(input: List<Tensor>, options: { grads: List<Tensor>; stateSums: List<Tensor>; stateSteps: List<TensorLike>; lr: number; lrDecay: number; weightDecay: number; eps: number; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
 export function fusedAdagrad_(input: List<Tensor>, grads: List<Tensor>, stateSums: List<Tensor>, stateSteps: List<TensorLike>, options: { lr: number; lrDecay: number; weightDecay: number; eps: number; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
 /**
- * Computes `abs` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `abs` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers, floats and complex.
  */
@@ -8198,62 +8237,53 @@ export function foreachAbs(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachAbs`, executed off the event loop. */
 export function foreachAbsAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `abs` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `abs` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: integers and floats.
  */
 export function foreachAbs_(input: List<Tensor>): void;
 /**
- * Computes `acos` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `acos` for each tensor of the list `input`. Returns a list.
  */
 export function foreachAcos(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachAcos`, executed off the event loop. */
 export function foreachAcosAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `acos` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `acos` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachAcos_(input: List<Tensor>): void;
 /**
- * Computes `asin` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `asin` for each tensor of the list `input`. Returns a list.
  */
 export function foreachAsin(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachAsin`, executed off the event loop. */
 export function foreachAsinAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `asin` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `asin` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachAsin_(input: List<Tensor>): void;
 /**
- * Computes `atan` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `atan` for each tensor of the list `input`. Returns a list.
  */
 export function foreachAtan(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachAtan`, executed off the event loop. */
 export function foreachAtanAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `atan` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `atan` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachAtan_(input: List<Tensor>): void;
 /**
- * Computes `ceil` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `ceil` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers and floats.
  */
@@ -8261,47 +8291,40 @@ export function foreachCeil(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachCeil`, executed off the event loop. */
 export function foreachCeilAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `ceil` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `ceil` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: integers and floats.
  */
 export function foreachCeil_(input: List<Tensor>): void;
 /**
- * Computes `cos` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `cos` for each tensor of the list `input`. Returns a list.
  */
 export function foreachCos(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachCos`, executed off the event loop. */
 export function foreachCosAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `cos` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `cos` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachCos_(input: List<Tensor>): void;
 /**
- * Computes `cosh` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `cosh` for each tensor of the list `input`. Returns a list.
  */
 export function foreachCosh(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachCosh`, executed off the event loop. */
 export function foreachCoshAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `cosh` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `cosh` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachCosh_(input: List<Tensor>): void;
 /**
- * Computes `erf` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `erf` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
@@ -8309,17 +8332,14 @@ export function foreachErf(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachErf`, executed off the event loop. */
 export function foreachErfAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `erf` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `erf` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats.
  */
 export function foreachErf_(input: List<Tensor>): void;
 /**
- * Computes `erfc` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `erfc` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
@@ -8327,47 +8347,40 @@ export function foreachErfc(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachErfc`, executed off the event loop. */
 export function foreachErfcAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `erfc` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `erfc` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats.
  */
 export function foreachErfc_(input: List<Tensor>): void;
 /**
- * Computes `exp` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `exp` for each tensor of the list `input`. Returns a list.
  */
 export function foreachExp(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachExp`, executed off the event loop. */
 export function foreachExpAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `exp` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `exp` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachExp_(input: List<Tensor>): void;
 /**
- * Computes `expm1` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
+ * Computes `expm1` for each tensor of the list `input`. Returns a list.
  */
 export function foreachExpm1(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachExpm1`, executed off the event loop. */
 export function foreachExpm1Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `expm1` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `expm1` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachExpm1_(input: List<Tensor>): void;
 /**
- * Computes `floor` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `floor` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers and floats.
  */
@@ -8375,17 +8388,14 @@ export function foreachFloor(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachFloor`, executed off the event loop. */
 export function foreachFloorAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `floor` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `floor` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: integers and floats.
  */
 export function foreachFloor_(input: List<Tensor>): void;
 /**
- * Computes `frac` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `frac` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: floats.
  */
@@ -8393,17 +8403,14 @@ export function foreachFrac(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachFrac`, executed off the event loop. */
 export function foreachFracAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `frac` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `frac` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats.
  */
 export function foreachFrac_(input: List<Tensor>): void;
 /**
- * Computes `lgamma` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `lgamma` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
@@ -8411,77 +8418,66 @@ export function foreachLgamma(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachLgamma`, executed off the event loop. */
 export function foreachLgammaAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `lgamma` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `lgamma` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats.
  */
 export function foreachLgamma_(input: List<Tensor>): void;
 /**
- * Computes `log` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `log` for each tensor of the list `input`. Returns a list.
  */
 export function foreachLog(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachLog`, executed off the event loop. */
 export function foreachLogAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `log` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `log` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLog_(input: List<Tensor>): void;
 /**
- * Computes `log10` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
+ * Computes `log10` for each tensor of the list `input`. Returns a list.
  */
 export function foreachLog10(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachLog10`, executed off the event loop. */
 export function foreachLog10Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `log10` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `log10` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLog10_(input: List<Tensor>): void;
 /**
- * Computes `log1p` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
+ * Computes `log1p` for each tensor of the list `input`. Returns a list.
  */
 export function foreachLog1p(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachLog1p`, executed off the event loop. */
 export function foreachLog1pAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `log1p` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `log1p` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLog1p_(input: List<Tensor>): void;
 /**
- * Computes `log2` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `log2` for each tensor of the list `input`. Returns a list.
  */
 export function foreachLog2(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachLog2`, executed off the event loop. */
 export function foreachLog2Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `log2` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `log2` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLog2_(input: List<Tensor>): void;
 /**
- * Computes `neg` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `neg` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers, floats and complex.
  */
@@ -8489,32 +8485,27 @@ export function foreachNeg(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachNeg`, executed off the event loop. */
 export function foreachNegAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `neg` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `neg` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachNeg_(input: List<Tensor>): void;
 /**
- * Computes `reciprocal` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
+ * Computes `reciprocal` for each tensor of the list `input`. Returns a list.
  */
 export function foreachReciprocal(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachReciprocal`, executed off the event loop. */
 export function foreachReciprocalAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `reciprocal` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `reciprocal` for each tensor of the list `input`, in place. If the shapes or dtypes of
+ * an item are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachReciprocal_(input: List<Tensor>): void;
 /**
- * Computes `round` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `round` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers and floats.
  */
@@ -8522,47 +8513,40 @@ export function foreachRound(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachRound`, executed off the event loop. */
 export function foreachRoundAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `round` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `round` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: integers and floats.
  */
 export function foreachRound_(input: List<Tensor>): void;
 /**
- * Computes `rsqrt` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
+ * Computes `rsqrt` for each tensor of the list `input`. Returns a list.
  */
 export function foreachRsqrt(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachRsqrt`, executed off the event loop. */
 export function foreachRsqrtAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `rsqrt` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `rsqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachRsqrt_(input: List<Tensor>): void;
 /**
- * Computes `sigmoid` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
+ * Computes `sigmoid` for each tensor of the list `input`. Returns a list.
  */
 export function foreachSigmoid(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachSigmoid`, executed off the event loop. */
 export function foreachSigmoidAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `sigmoid` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sigmoid` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachSigmoid_(input: List<Tensor>): void;
 /**
- * Computes `sign` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `sign` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
@@ -8570,92 +8554,79 @@ export function foreachSign(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachSign`, executed off the event loop. */
 export function foreachSignAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `sign` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sign` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachSign_(input: List<Tensor>): void;
 /**
- * Computes `sin` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `sin` for each tensor of the list `input`. Returns a list.
  */
 export function foreachSin(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachSin`, executed off the event loop. */
 export function foreachSinAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `sin` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sin` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachSin_(input: List<Tensor>): void;
 /**
- * Computes `sinh` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `sinh` for each tensor of the list `input`. Returns a list.
  */
 export function foreachSinh(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachSinh`, executed off the event loop. */
 export function foreachSinhAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `sinh` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sinh` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachSinh_(input: List<Tensor>): void;
 /**
- * Computes `sqrt` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `sqrt` for each tensor of the list `input`. Returns a list.
  */
 export function foreachSqrt(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachSqrt`, executed off the event loop. */
 export function foreachSqrtAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `sqrt` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachSqrt_(input: List<Tensor>): void;
 /**
- * Computes `tan` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `tan` for each tensor of the list `input`. Returns a list.
  */
 export function foreachTan(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachTan`, executed off the event loop. */
 export function foreachTanAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `tan` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `tan` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachTan_(input: List<Tensor>): void;
 /**
- * Computes `tanh` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `tanh` for each tensor of the list `input`. Returns a list.
  */
 export function foreachTanh(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachTanh`, executed off the event loop. */
 export function foreachTanhAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `tanh` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `tanh` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachTanh_(input: List<Tensor>): void;
 /**
- * Computes `trunc` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `trunc` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers and floats.
  */
@@ -8663,38 +8634,33 @@ export function foreachTrunc(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachTrunc`, executed off the event loop. */
 export function foreachTruncAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `trunc` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `trunc` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: integers and floats.
  */
 export function foreachTrunc_(input: List<Tensor>): void;
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `add` for each tensor of the list `input`. Returns a list.
  */
 export function foreachAdd(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachAdd(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Default: `alpha` 1.
  */
 export function foreachAdd(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar }): Tensor[];
 export function foreachAdd(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar }): Tensor[];
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  */
 export function foreachAdd(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachAdd(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `add` for each tensor of the list `input`. Returns a list.
  *
  * Default: `alpha` 1.
  */
@@ -8713,57 +8679,53 @@ export function foreachAddAsync(input: List<TensorLike>, scalars: List<Scalar>, 
 export function foreachAddAsync(input: List<TensorLike>, options: { other: TensorLike; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddAsync(input: List<TensorLike>, other: TensorLike, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  */
 export function foreachAdd_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachAdd_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Default: `alpha` 1.
  */
 export function foreachAdd_(input: List<Tensor>, options: { other: List<TensorLike>; alpha?: Scalar }): void;
 export function foreachAdd_(input: List<Tensor>, other: List<TensorLike>, options?: { alpha?: Scalar }): void;
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  */
 export function foreachAdd_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachAdd_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `add` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Default: `alpha` 1.
  */
 export function foreachAdd_(input: List<Tensor>, options: { other: TensorLike; alpha?: Scalar }): void;
 export function foreachAdd_(input: List<Tensor>, other: TensorLike, options?: { alpha?: Scalar }): void;
 /**
- * Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `sub` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachSub(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachSub(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Dtypes: integers, floats and complex. Default: `alpha` 1.
  */
 export function foreachSub(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar }): Tensor[];
 export function foreachSub(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar }): Tensor[];
 /**
- * Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Dtypes: integers, floats and complex.
  */
@@ -8779,53 +8741,50 @@ export function foreachSubAsync(input: List<TensorLike>, other: List<TensorLike>
 export function foreachSubAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachSubAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sub` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachSub_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachSub_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: integers, floats and complex. Default: `alpha` 1.
  */
 export function foreachSub_(input: List<Tensor>, options: { other: List<TensorLike>; alpha?: Scalar }): void;
 export function foreachSub_(input: List<Tensor>, other: List<TensorLike>, options?: { alpha?: Scalar }): void;
 /**
- * Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachSub_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachSub_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `mul` for each tensor of the list `input`. Returns a list.
  */
 export function foreachMul(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachMul(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  */
 export function foreachMul(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
 export function foreachMul(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  */
 export function foreachMul(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachMul(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `mul` for each tensor of the list `input`. Returns a list.
  */
 export function foreachMul(input: List<TensorLike>, options: { other: TensorLike }): Tensor[];
 export function foreachMul(input: List<TensorLike>, other: TensorLike): Tensor[];
@@ -8842,50 +8801,50 @@ export function foreachMulAsync(input: List<TensorLike>, scalars: List<Scalar>, 
 export function foreachMulAsync(input: List<TensorLike>, options: { other: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMulAsync(input: List<TensorLike>, other: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  */
 export function foreachMul_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachMul_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  */
 export function foreachMul_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
 export function foreachMul_(input: List<Tensor>, other: List<TensorLike>): void;
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  */
 export function foreachMul_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachMul_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  */
 export function foreachMul_(input: List<Tensor>, options: { other: TensorLike }): void;
 export function foreachMul_(input: List<Tensor>, other: TensorLike): void;
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `div` for each tensor of the list `input`. Returns a list.
  */
 export function foreachDiv(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachDiv(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  */
 export function foreachDiv(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
 export function foreachDiv(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  */
 export function foreachDiv(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachDiv(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `div` for each tensor of the list `input`. Returns a list.
  */
 export function foreachDiv(input: List<TensorLike>, options: { other: TensorLike }): Tensor[];
 export function foreachDiv(input: List<TensorLike>, other: TensorLike): Tensor[];
@@ -8902,63 +8861,57 @@ export function foreachDivAsync(input: List<TensorLike>, scalars: List<Scalar>, 
 export function foreachDivAsync(input: List<TensorLike>, options: { other: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachDivAsync(input: List<TensorLike>, other: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachDiv_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachDiv_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachDiv_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
 export function foreachDiv_(input: List<Tensor>, other: List<TensorLike>): void;
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachDiv_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachDiv_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `div` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachDiv_(input: List<Tensor>, options: { other: TensorLike }): void;
 export function foreachDiv_(input: List<Tensor>, other: TensorLike): void;
 /**
- * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `clampMax` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMax(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachClampMax(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of the
+ * other lists. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMax(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
 export function foreachClampMax(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
 /**
- * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of the
+ * other lists. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
@@ -8974,54 +8927,49 @@ export function foreachClampMaxAsync(input: List<TensorLike>, other: List<Tensor
 export function foreachClampMaxAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMaxAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `clampMax` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMax_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachClampMax_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of the
+ * other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMax_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
 export function foreachClampMax_(input: List<Tensor>, other: List<TensorLike>): void;
 /**
- * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `clampMax` for each tensor of the list `input`, with the corresponding items of the
+ * other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMax_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachClampMax_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `clampMin` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMin(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachClampMin(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of the
+ * other lists. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMin(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
 export function foreachClampMin(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
 /**
- * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of the
+ * other lists. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
@@ -9037,54 +8985,49 @@ export function foreachClampMinAsync(input: List<TensorLike>, other: List<Tensor
 export function foreachClampMinAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMinAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `clampMin` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMin_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachClampMin_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of the
+ * other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMin_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
 export function foreachClampMin_(input: List<Tensor>, other: List<TensorLike>): void;
 /**
- * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `clampMin` for each tensor of the list `input`, with the corresponding items of the
+ * other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachClampMin_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachClampMin_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `maximum` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `maximum` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMaximum(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachMaximum(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `maximum` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMaximum(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
 export function foreachMaximum(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
 /**
- * Computes `maximum` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: bool, integers and floats.
  */
@@ -9100,54 +9043,49 @@ export function foreachMaximumAsync(input: List<TensorLike>, other: List<TensorL
 export function foreachMaximumAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMaximumAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `maximum` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `maximum` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMaximum_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachMaximum_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `maximum` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMaximum_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
 export function foreachMaximum_(input: List<Tensor>, other: List<TensorLike>): void;
 /**
- * Computes `maximum` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMaximum_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachMaximum_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `minimum` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
- *
+ * Computes `minimum` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMinimum(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
 export function foreachMinimum(input: List<TensorLike>, scalar: Scalar): Tensor[];
 /**
- * Computes `minimum` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMinimum(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
 export function foreachMinimum(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
 /**
- * Computes `minimum` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: bool, integers and floats.
  */
@@ -9163,57 +9101,52 @@ export function foreachMinimumAsync(input: List<TensorLike>, other: List<TensorL
 export function foreachMinimumAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMinimumAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `minimum` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `minimum` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMinimum_(input: List<Tensor>, options: { scalar: Scalar }): void;
 export function foreachMinimum_(input: List<Tensor>, scalar: Scalar): void;
 /**
- * Computes `minimum` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMinimum_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
 export function foreachMinimum_(input: List<Tensor>, other: List<TensorLike>): void;
 /**
- * Computes `minimum` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: bool, integers and floats.
  */
 export function foreachMinimum_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
 export function foreachMinimum_(input: List<Tensor>, scalars: List<Scalar>): void;
 /**
- * Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `pow` for each tensor of the list `input`. Returns a list.
  */
 export function foreachPow(input: List<TensorLike>, options: { exponent: Scalar }): Tensor[];
 export function foreachPow(input: List<TensorLike>, exponent: Scalar): Tensor[];
 /**
- * Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
+ * Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  */
 export function foreachPow(input: List<TensorLike>, options: { exponent: List<Scalar> }): Tensor[];
 export function foreachPow(input: List<TensorLike>, exponent: List<Scalar>): Tensor[];
 /**
- * Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachPow(input: List<TensorLike>, options: { exponent: List<TensorLike> }): Tensor[];
 export function foreachPow(input: List<TensorLike>, exponent: List<TensorLike>): Tensor[];
 /**
- * Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `pow` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: integers, floats and complex.
  */
@@ -9232,48 +9165,46 @@ export function foreachPowAsync(input: List<TensorLike>, exponent: List<TensorLi
 export function foreachPowAsync(input: Scalar, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: Scalar, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `pow` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+ * are not supported, returns an error and changes nothing.
  */
 export function foreachPow_(input: List<Tensor>, options: { exponent: Scalar }): void;
 export function foreachPow_(input: List<Tensor>, exponent: Scalar): void;
 /**
- * Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  */
 export function foreachPow_(input: List<Tensor>, options: { exponent: List<Scalar> }): void;
 export function foreachPow_(input: List<Tensor>, exponent: List<Scalar>): void;
 /**
- * Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachPow_(input: List<Tensor>, options: { exponent: List<TensorLike> }): void;
 export function foreachPow_(input: List<Tensor>, exponent: List<TensorLike>): void;
 /**
- * Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLerp(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: Scalar }): Tensor[];
 export function foreachLerp(input: List<TensorLike>, tensors1: List<TensorLike>, weight: Scalar): Tensor[];
 /**
- * Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLerp(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weights: List<TensorLike> }): Tensor[];
 export function foreachLerp(input: List<TensorLike>, tensors1: List<TensorLike>, weights: List<TensorLike>): Tensor[];
 /**
- * Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Dtypes: floats and complex.
  */
@@ -9289,36 +9220,35 @@ export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorL
 export function foreachLerpAsync(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorLike>, weight: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLerp_(input: List<Tensor>, options: { tensors1: List<TensorLike>; weight: Scalar }): void;
 export function foreachLerp_(input: List<Tensor>, tensors1: List<TensorLike>, weight: Scalar): void;
 /**
- * Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLerp_(input: List<Tensor>, options: { tensors1: List<TensorLike>; weights: List<TensorLike> }): void;
 export function foreachLerp_(input: List<Tensor>, tensors1: List<TensorLike>, weights: List<TensorLike>): void;
 /**
- * Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists,
- * in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachLerp_(input: List<Tensor>, options: { tensors1: List<TensorLike>; weight: List<Scalar> }): void;
 export function foreachLerp_(input: List<Tensor>, tensors1: List<TensorLike>, weight: List<Scalar>): void;
 /**
- * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: integers, floats and complex. Default: `value` 1.
  */
@@ -9326,18 +9256,16 @@ export function foreachAddcmul(input: List<TensorLike>, options: { tensor1: List
 export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): Tensor[];
 export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): Tensor[];
 /**
- * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachAddcmul(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): Tensor[];
 export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): Tensor[];
 /**
- * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: integers, floats and complex.
  */
@@ -9354,9 +9282,9 @@ export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<Tenso
 export function foreachAddcmulAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: integers, floats and complex. Default: `value` 1.
  */
@@ -9364,27 +9292,26 @@ export function foreachAddcmul_(input: List<Tensor>, options: { tensor1: List<Te
 export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): void;
 export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): void;
 /**
- * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachAddcmul_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): void;
 export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): void;
 /**
- * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: integers, floats and complex.
  */
 export function foreachAddcmul_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): void;
 export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): void;
 /**
- * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: floats and complex. Default: `value` 1.
  */
@@ -9392,18 +9319,16 @@ export function foreachAddcdiv(input: List<TensorLike>, options: { tensor1: List
 export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): Tensor[];
 export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): Tensor[];
 /**
- * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: floats and complex.
  */
 export function foreachAddcdiv(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): Tensor[];
 export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): Tensor[];
 /**
- * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other
+ * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other
  * lists. Returns a list.
- *
  *
  * Dtypes: floats and complex.
  */
@@ -9420,9 +9345,9 @@ export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<Tenso
 export function foreachAddcdivAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex. Default: `value` 1.
  */
@@ -9430,27 +9355,25 @@ export function foreachAddcdiv_(input: List<Tensor>, options: { tensor1: List<Te
 export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): void;
 export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): void;
 /**
- * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachAddcdiv_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): void;
 export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): void;
 /**
- * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Dtypes: floats and complex.
  */
 export function foreachAddcdiv_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): void;
 export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): void;
 /**
- * Computes `linalg.vectorNorm` for each tensor of the list `input`, with the corresponding items of
- * other lists. Returns a list.
- *
+ * Computes `linalg.vectorNorm` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: floats and complex. Default: `ord` 2.
  */
@@ -9462,9 +9385,7 @@ export function foreachNormAsync(input: List<TensorLike>, options?: { ord?: Scal
 export function foreachNormAsync(input: List<TensorLike>, ord: Scalar, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachNormAsync(input: List<TensorLike>, ord: Scalar, dtype: DType | null, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `max` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `max` for each tensor of the list `input`. Returns a list.
  *
  * Dtypes: bool, integers and floats.
  */
@@ -9472,9 +9393,8 @@ export function foreachMax(input: List<TensorLike>): Tensor[];
 /** Asynchronous `foreachMax`, executed off the event loop. */
 export function foreachMaxAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `mm` for each tensor of the list `input`, with the corresponding items of other lists.
- * Returns a list.
- *
+ * Computes `mm` for each tensor of the list `input`, with the corresponding items of the other
+ * lists. Returns a list.
  *
  * Dtypes: integers, floats and complex.
  */
@@ -9484,16 +9404,15 @@ export function foreachMm(input: List<TensorLike>, mat2: List<TensorLike>): Tens
 export function foreachMmAsync(input: List<TensorLike>, options: { mat2: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMmAsync(input: List<TensorLike>, mat2: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `clone` for each tensor of the list `input`, with the corresponding items of other
- * lists. Returns a list.
+ * Computes `clone` for each tensor of the list `input`. Returns a list.
  */
 export function foreachClone(input: List<TensorLike>, options?: { memoryFormat?: MemoryFormat | null }): Tensor[];
 /** Asynchronous `foreachClone`, executed off the event loop. */
 export function foreachCloneAsync(input: List<TensorLike>, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Computes `copy_` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
- *
+ * Computes `copy_` for each tensor of the list `input`, with the corresponding items of the other
+ * lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+ * changes nothing.
  *
  * Default: `nonBlocking` false.
  */
@@ -9501,8 +9420,8 @@ export function foreachCopy_(input: List<Tensor>, options: { src: List<TensorLik
 export function foreachCopy_(input: List<Tensor>, src: List<TensorLike>, options?: { nonBlocking?: boolean }): void;
 export function foreachCopy_(input: List<Tensor>, src: List<TensorLike>, nonBlocking: boolean): void;
 /**
- * Computes `zero_` for each tensor of the list `input`, with the corresponding items of other
- * lists, in place. If the items of an index do not match, returns an error and changes nothing.
+ * Computes `zero_` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+ * item are not supported, returns an error and changes nothing.
  */
 export function foreachZero_(input: List<Tensor>): void;
 /**
@@ -10862,7 +10781,8 @@ export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolation
 export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Generates a sampling grid. Equivalent to `nn.affineGrid`.
+ * Generates a sampling grid. Equivalent to `nn.affineGrid` of the neural network functions, with
+ * `alignCorners` required.
  *
  * Dtypes: floats.
  */
@@ -10953,7 +10873,7 @@ export function intReprAsync(input: TensorLike, options?: { signal?: Signal | nu
  */
 export function qScale(input: TensorLike): number;
 /**
- * Returns the zero point of a tensor quantized per tensor.
+ * Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
  */
 export function qZeroPoint(input: TensorLike): Int;
 /**
@@ -11233,8 +11153,8 @@ export function clearAutocastCache(): void;
  */
 export function parseDevice(text: string): Device;
 /**
- * Sets for the process whether warnings that are otherwise reported once (docs/warnings.md) are
- * reported each time.
+ * If `b` is true, warnings that are reported once by default (docs/warnings.md) are reported at
+ * every occurrence. Applies to the process.
  */
 export function setWarnAlways(b: boolean): void;
 /**
@@ -12321,8 +12241,9 @@ export function msort(input: TensorLike, options?: { out?: Tensor | null }): Ten
 /** Asynchronous `msort`, executed off the event loop. */
 export function msortAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
- * order, and their int64 indices. `k` must not exceed the size of the dimension.
+ * Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
+ * int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
+ * must not exceed the size of the dimension.
  *
  * Dtypes: integers and floats. Default: `dim` -1, `largest` true, `sorted` true.
  */
@@ -14576,8 +14497,8 @@ export namespace linalg {
   /** Asynchronous `ldlFactorEx`, executed off the event loop. */
   export function ldlFactorExAsync(input: TensorLike, options?: { hermitian?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ LD: Tensor; pivots: Tensor; info: Tensor }>;
   /**
-   * Computes the LDL decomposition of symmetric or Hermitian matrices. A zero of D is an error. See
-   * `linalg.ldlFactorEx`.
+   * Computes the LDL decomposition of symmetric or Hermitian matrices. A singular diagonal block of
+   * D is an error. `linalg.ldlFactorEx` describes the results.
    *
    * Dtypes: floats and complex. Default: `hermitian` false.
    */
@@ -14728,8 +14649,8 @@ export namespace linalg {
   /**
    * Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the
    * ratio of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity
-   * and -infinity it is the product of that norm of a square matrix and of its inverse, and
-   * infinity for a singular matrix.
+   * and -infinity matrices must be square, and it is the norm of the matrix times the norm of its
+   * inverse: infinity for a singular matrix.
    *
    * Dtypes: floats and complex.
    */
@@ -16110,8 +16031,9 @@ export namespace nn {
   export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the squared error (mean squared error, L2 loss): `weight * (input - target)**2`. A
-   * mean is divided by the sum of `weight`, if given.
+   * Computes the mean squared error (L2 loss): `(input - target)**2`, multiplied by `weight` if
+   * given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
+   * `weight`.
    *
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    * `sizeAverage` and `reduce` are deprecated forms of it.
@@ -17575,7 +17497,8 @@ export namespace nn {
   export function affineGridAsync(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function affineGridAsync(theta: TensorLike, size: Ints, alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Generates a sampling grid. Equivalent to `nn.affineGrid`.
+   * Generates a sampling grid. Equivalent to `nn.affineGrid` of the neural network functions, with
+   * `alignCorners` required.
    *
    * Dtypes: floats.
    */

@@ -398,7 +398,7 @@ var entries = []entry{
 	{"pca_lowrank", "PcaLowrank", "composite", "composite", false, false, false, 0x1fe00, "refused"},
 	{"lobpcg", "Lobpcg", "composite", "rule", false, false, false, 0x1fe00, "refused"},
 	{"fused_sgd_", "FusedSgd", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"fused_adam_", "FusedAdam", "composite", "composite", false, false, false, 0x1e00, "refused"},
+	{"fused_adam_", "FusedAdam", "composite", "composite", false, false, false, 0x1e00, ""},
 	{"fused_adamw_", "FusedAdamw", "composite", "composite", false, false, false, 0x1e00, ""},
 	{"fused_adagrad_", "FusedAdagrad", "composite", "composite", false, false, false, 0x1e00, ""},
 	{"foreach_abs", "ForeachAbs", "composite", "composite", true, false, false, 0x1fffe, ""},

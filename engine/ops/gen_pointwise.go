@@ -327,24 +327,24 @@ func Log1p(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Sin implements the operator sin.
 //
-// Computes the sine of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 func Sin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sin.run(out, nil, self)
 }
 
 // Cos implements the operator cos.
 //
-// Computes the cosine of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 func Cos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return cos.run(out, nil, self)
 }
 
 // Tan implements the operator tan.
 //
-// Computes the tangent of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the tangent of each element, an angle in radians. Integers and bool are converted to
+// the default dtype.
 func Tan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tan.run(out, nil, self)
 }

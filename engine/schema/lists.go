@@ -38,16 +38,20 @@ func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 	e.Forms, e.Variants, e.Names, e.Quantized, e.Category, e.Since = nil, []string{"function"}, "steps", "steps", "pointwise", "0.1"
 	e.Python.Internal = true
 	name, result := o.Name, "Tensor[]"
-	e.Doc = fmt.Sprintf("Computes `%s` for each tensor of the list `self`, with the corresponding items of other lists. Returns a list.\n\n", o.EachOf)
+	others := ""
+	if strings.Count(params, "[]") > 1 {
+		others = ", with the corresponding items of the other lists"
+	}
+	e.Doc = fmt.Sprintf("Computes `%s` for each tensor of the list `self`%s. Returns a list.\n\n", o.EachOf, others)
 	if inplace {
 		name, result = o.Name+"_", "()"
 		params = strings.Replace(params, "Tensor[] ", "Tensor(a!)[] ", 1)
 		e.DTypes, e.Promotion = dtypesInPlace(o), ""
 		e.Go = Camel(o.Name+"."+overload, true) + "InPlace"
-		e.Doc = fmt.Sprintf("Computes `%s` for each tensor of the list `self`, with the corresponding items of other lists, in place. "+
-			"If the items of an index do not match, returns an error and changes nothing.\n\n", o.EachOf)
+		e.Doc = fmt.Sprintf("Computes `%s` for each tensor of the list `self`%s, in place. If the shapes or dtypes of an item are not supported, "+
+			"returns an error and changes nothing.\n\n", o.EachOf, others)
 	}
-	e.Doc += o.Doc
+	e.Doc = strings.TrimRight(e.Doc+o.Doc, "\n") + "\n"
 	e.Called = "_" + name
 	if overload != "" {
 		name += ":" + overload

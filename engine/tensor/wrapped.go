@@ -181,10 +181,10 @@ func (t *Tensor) BecomeWrapped(op string, other *Tensor) error {
 	}
 	w := t.Wrapped()
 	t.kind.state = other.Wrapped().share()
+	t.move(other.storage, other.dtype, other.sizes, other.strides, 0, other.numel, other.reach)
+	t.device = other.device
 	w.Value.Release()
 	w.Tangent.Release()
-	t.move(other.storage, other.dtype, other.sizes, other.strides, 0, other.numel, other.reach)
-	t.device = w.Value.device
 	return nil
 }
 

@@ -1135,8 +1135,8 @@ inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const 
   return out.take();
 }
 
-// Packs saved tensor `i` of `node_saved_as`: the node stores the result of `pack`, and `unpack`
-// restores the tensor. An error if it is packed already, or missing. See
+// Replaces saved tensor `i` of `node_saved_as` by the result of `pack`; `unpack` restores the
+// tensor. A tensor that is packed already, or does not exist, is an error. See
 // `push_saved_tensors_hooks`.
 inline void node_pack_saved(const Node &self, const Text &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
   detail::check(::tensor_node_pack_saved(self.get(), detail::text("node_pack_saved: name", name), i, pack, unpack, drop, context, deleter));
@@ -1724,8 +1724,8 @@ inline Tensor resolve_neg(const Tensor &self) {
   return out.take();
 }
 
-// Computes the angle (phase, argument) of each complex number in radians. For real numbers it is 0,
-// pi for negative ones, and NaN for NaN.
+// Computes the angle (phase, argument) of each complex number in radians. For real numbers the
+// result is pi for negative ones, NaN for NaN, and 0 for others.
 inline Tensor angle(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_angle(self.get(), out.put()));
@@ -3015,7 +3015,8 @@ inline LoadResult load(const Text &path, const std::optional<Text> &map_location
   return {structure.take(), tensors.take()};
 }
 
-// Loads the contents of a file in PyTorch's format, a contiguous uint8 tensor. See `load`.
+// Loads a file in PyTorch's format from memory, a contiguous uint8 tensor with the bytes of the
+// file. Returns the same as `load`.
 inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<Text> &map_location = std::nullopt) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
@@ -3344,8 +3345,8 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log1p_out(self.get(), out.get()));
 }
 
-// Computes the sine of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 inline Tensor sin(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sin(self.get(), out.put()));
@@ -3361,8 +3362,8 @@ inline void sin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sin_out(self.get(), out.get()));
 }
 
-// Computes the cosine of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 inline Tensor cos(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cos(self.get(), out.put()));
@@ -3378,8 +3379,8 @@ inline void cos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_cos_out(self.get(), out.get()));
 }
 
-// Computes the tangent of each element, in radians. Integers and bool are converted to the default
-// dtype.
+// Computes the tangent of each element, an angle in radians. Integers and bool are converted to the
+// default dtype.
 inline Tensor tan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tan(self.get(), out.put()));
@@ -4398,7 +4399,7 @@ inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 }
 
 // Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-// sets the others to 0.
+// sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
 inline Tensor triu(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_triu(self.get(), diagonal, out.put()));
@@ -4838,8 +4839,8 @@ inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tens
 }
 }  // namespace linalg
 
-// Computes the LDL decomposition of symmetric or Hermitian matrices. A zero of D is an error. See
-// `linalg.ldl_factor_ex`.
+// Computes the LDL decomposition of symmetric or Hermitian matrices. A singular diagonal block of D
+// is an error. `linalg.ldl_factor_ex` describes the results.
 namespace linalg {
 inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermitian = false) {
   detail::Result<Tensor> LD;
@@ -5163,8 +5164,8 @@ inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &
 
 // Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the ratio
 // of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity and
-// -infinity it is the product of that norm of a square matrix and of its inverse, and infinity for
-// a singular matrix.
+// -infinity matrices must be square, and it is the norm of the matrix times the norm of its
+// inverse: infinity for a singular matrix.
 namespace linalg {
 inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
   detail::Result<Tensor> out;
@@ -5754,735 +5755,707 @@ inline void fused_adagrad_(const Tensors &self, const Tensors &grads, const Tens
   detail::check(::tensor_fused_adagrad_(self.data(), self.size(), grads.data(), grads.size(), state_sums.data(), state_sums.size(), state_steps.data(), state_steps.size(), lr, lr_decay, weight_decay, eps, maximize, detail::get(grad_scale), detail::get(found_inf)));
 }
 
-// Computes `abs` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `abs` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_abs(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_abs(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `abs` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `abs` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_abs_(const Tensors &self) {
   detail::check(::tensor_foreach_abs_(self.data(), self.size()));
 }
 
-// Computes `acos` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `acos` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_acos(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_acos(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `acos` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `acos` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_acos_(const Tensors &self) {
   detail::check(::tensor_foreach_acos_(self.data(), self.size()));
 }
 
-// Computes `asin` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `asin` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_asin(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_asin(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `asin` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `asin` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_asin_(const Tensors &self) {
   detail::check(::tensor_foreach_asin_(self.data(), self.size()));
 }
 
-// Computes `atan` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `atan` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_atan(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_atan(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `atan` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `atan` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_atan_(const Tensors &self) {
   detail::check(::tensor_foreach_atan_(self.data(), self.size()));
 }
 
-// Computes `ceil` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `ceil` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_ceil(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_ceil(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `ceil` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `ceil` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_ceil_(const Tensors &self) {
   detail::check(::tensor_foreach_ceil_(self.data(), self.size()));
 }
 
-// Computes `cos` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `cos` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_cos(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_cos(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `cos` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `cos` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_cos_(const Tensors &self) {
   detail::check(::tensor_foreach_cos_(self.data(), self.size()));
 }
 
-// Computes `cosh` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `cosh` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_cosh(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_cosh(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `cosh` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `cosh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_cosh_(const Tensors &self) {
   detail::check(::tensor_foreach_cosh_(self.data(), self.size()));
 }
 
-// Computes `erf` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `erf` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_erf(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_erf(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `erf` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `erf` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_erf_(const Tensors &self) {
   detail::check(::tensor_foreach_erf_(self.data(), self.size()));
 }
 
-// Computes `erfc` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `erfc` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_erfc(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_erfc(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `erfc` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `erfc` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_erfc_(const Tensors &self) {
   detail::check(::tensor_foreach_erfc_(self.data(), self.size()));
 }
 
-// Computes `exp` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `exp` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_exp(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_exp(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `exp` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `exp` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_exp_(const Tensors &self) {
   detail::check(::tensor_foreach_exp_(self.data(), self.size()));
 }
 
-// Computes `expm1` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `expm1` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_expm1(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_expm1(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `expm1` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `expm1` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_expm1_(const Tensors &self) {
   detail::check(::tensor_foreach_expm1_(self.data(), self.size()));
 }
 
-// Computes `floor` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `floor` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_floor(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_floor(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `floor` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `floor` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_floor_(const Tensors &self) {
   detail::check(::tensor_foreach_floor_(self.data(), self.size()));
 }
 
-// Computes `frac` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `frac` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_frac(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_frac(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `frac` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `frac` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_frac_(const Tensors &self) {
   detail::check(::tensor_foreach_frac_(self.data(), self.size()));
 }
 
-// Computes `lgamma` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `lgamma` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_lgamma(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lgamma(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `lgamma` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `lgamma` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 inline void foreach_lgamma_(const Tensors &self) {
   detail::check(::tensor_foreach_lgamma_(self.data(), self.size()));
 }
 
-// Computes `log` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `log` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `log` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `log` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_log_(const Tensors &self) {
   detail::check(::tensor_foreach_log_(self.data(), self.size()));
 }
 
-// Computes `log10` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `log10` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log10(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log10(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `log10` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `log10` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_log10_(const Tensors &self) {
   detail::check(::tensor_foreach_log10_(self.data(), self.size()));
 }
 
-// Computes `log1p` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `log1p` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log1p(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log1p(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `log1p` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `log1p` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_log1p_(const Tensors &self) {
   detail::check(::tensor_foreach_log1p_(self.data(), self.size()));
 }
 
-// Computes `log2` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `log2` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log2(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log2(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `log2` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `log2` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_log2_(const Tensors &self) {
   detail::check(::tensor_foreach_log2_(self.data(), self.size()));
 }
 
-// Computes `neg` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `neg` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_neg(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_neg(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `neg` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `neg` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_neg_(const Tensors &self) {
   detail::check(::tensor_foreach_neg_(self.data(), self.size()));
 }
 
-// Computes `reciprocal` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `reciprocal` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_reciprocal(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_reciprocal(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `reciprocal` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `reciprocal` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 inline void foreach_reciprocal_(const Tensors &self) {
   detail::check(::tensor_foreach_reciprocal_(self.data(), self.size()));
 }
 
-// Computes `round` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `round` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_round(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_round(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `round` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `round` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_round_(const Tensors &self) {
   detail::check(::tensor_foreach_round_(self.data(), self.size()));
 }
 
-// Computes `rsqrt` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `rsqrt` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_rsqrt(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_rsqrt(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `rsqrt` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `rsqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_rsqrt_(const Tensors &self) {
   detail::check(::tensor_foreach_rsqrt_(self.data(), self.size()));
 }
 
-// Computes `sigmoid` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `sigmoid` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sigmoid(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sigmoid(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sigmoid` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sigmoid` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 inline void foreach_sigmoid_(const Tensors &self) {
   detail::check(::tensor_foreach_sigmoid_(self.data(), self.size()));
 }
 
-// Computes `sign` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `sign` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sign(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sign(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sign` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sign` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_sign_(const Tensors &self) {
   detail::check(::tensor_foreach_sign_(self.data(), self.size()));
 }
 
-// Computes `sin` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `sin` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sin(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sin(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sin` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sin` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_sin_(const Tensors &self) {
   detail::check(::tensor_foreach_sin_(self.data(), self.size()));
 }
 
-// Computes `sinh` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `sinh` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sinh(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sinh(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sinh` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sinh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_sinh_(const Tensors &self) {
   detail::check(::tensor_foreach_sinh_(self.data(), self.size()));
 }
 
-// Computes `sqrt` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `sqrt` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sqrt(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sqrt(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sqrt` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_sqrt_(const Tensors &self) {
   detail::check(::tensor_foreach_sqrt_(self.data(), self.size()));
 }
 
-// Computes `tan` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `tan` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_tan(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_tan(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `tan` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tan` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_tan_(const Tensors &self) {
   detail::check(::tensor_foreach_tan_(self.data(), self.size()));
 }
 
-// Computes `tanh` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `tanh` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_tanh(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_tanh(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `tanh` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `tanh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_tanh_(const Tensors &self) {
   detail::check(::tensor_foreach_tanh_(self.data(), self.size()));
 }
 
-// Computes `trunc` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `trunc` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_trunc(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_trunc(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `trunc` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `trunc` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_trunc_(const Tensors &self) {
   detail::check(::tensor_foreach_trunc_(self.data(), self.size()));
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `add` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `add` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_add_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_add__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_add_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_add__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_add_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_add__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_add__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `add` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_tensor(self.data(), self.size(), other.get(), alpha.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `add` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_add_(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_add__tensor(self.data(), self.size(), other.get(), alpha.get()));
 }
 
-// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `sub` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sub(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sub_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sub` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_sub_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_sub__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_sub(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sub_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_sub_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_sub__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
 }
 
-// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_sub_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sub_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_sub__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_sub__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `mul` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_mul_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_mul__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_mul_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_mul__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_mul_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_mul__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_mul__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `mul` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensor &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_mul_(const Tensors &self, const Tensor &other) {
   detail::check(::tensor_foreach_mul__tensor(self.data(), self.size(), other.get()));
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `div` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `div` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_div_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_div__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_div_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_div__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_div_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_div__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_div__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `div` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensor &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `div` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_div_(const Tensors &self, const Tensor &other) {
   detail::check(::tensor_foreach_div__tensor(self.data(), self.size(), other.get()));
 }
 
-// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `clamp_max` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_max_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `clamp_max` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 inline void foreach_clamp_max_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_clamp_max__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_max_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_clamp_max_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_clamp_max__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_max_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_clamp_max__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_clamp_max__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `clamp_min` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_min_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `clamp_min` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 inline void foreach_clamp_min_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_clamp_min__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_min_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_clamp_min_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_clamp_min__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
+// other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_min_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
+// other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_clamp_min__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_clamp_min__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `maximum` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_maximum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `maximum` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 inline void foreach_maximum_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_maximum__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
@@ -6490,13 +6463,14 @@ inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &o
   return out.take();
 }
 
-// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_maximum_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_maximum__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
@@ -6504,27 +6478,27 @@ inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Sc
   return out.take();
 }
 
-// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_maximum__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_maximum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
-// lists. Returns a list.
+// Computes `minimum` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_minimum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `minimum` for each tensor of the list `self`, in place. If the shapes or dtypes of an
+// item are not supported, returns an error and changes nothing.
 inline void foreach_minimum_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_minimum__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
@@ -6532,13 +6506,14 @@ inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &o
   return out.take();
 }
 
-// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_minimum_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_minimum__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
@@ -6546,105 +6521,109 @@ inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Sc
   return out.take();
 }
 
-// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_minimum__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_minimum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `pow` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalar &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_scalar(self.data(), self.size(), exponent.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `pow` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_pow_(const Tensors &self, const Scalar &exponent) {
   detail::check(::tensor_foreach_pow__scalar(self.data(), self.size(), exponent.get()));
 }
 
-// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalars &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_scalars(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_pow_(const Tensors &self, const Scalars &exponent) {
   detail::check(::tensor_foreach_pow__scalars(self.data(), self.size(), exponent.data(), exponent.size()));
 }
 
-// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_pow_list(const Tensors &self, const Tensors &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_list(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_pow__list(const Tensors &self, const Tensors &exponent) {
   detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size()));
 }
 
-// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `pow` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_pow(const Scalar &self, const Tensors &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_base(self.get(), exponent.data(), exponent.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lerp_scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
   detail::check(::tensor_foreach_lerp__scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get()));
 }
 
-// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lerp_list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
   detail::check(::tensor_foreach_lerp__list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size()));
 }
 
-// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_lerp_scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lerp_scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
   detail::check(::tensor_foreach_lerp__scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size()));
 }
 
-// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::Result<std::vector<Tensor>> out;
@@ -6652,13 +6631,14 @@ inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &t
   return out.take();
 }
 
-// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_foreach_addcmul__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
 }
 
-// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
@@ -6666,13 +6646,14 @@ inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &t
   return out.take();
 }
 
-// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::check(::tensor_foreach_addcmul__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::Result<std::vector<Tensor>> out;
@@ -6680,13 +6661,14 @@ inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &t
   return out.take();
 }
 
-// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::check(::tensor_foreach_addcmul__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
 }
 
-// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::Result<std::vector<Tensor>> out;
@@ -6694,13 +6676,14 @@ inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &t
   return out.take();
 }
 
-// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_foreach_addcdiv__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
 }
 
-// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
@@ -6708,13 +6691,14 @@ inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &t
   return out.take();
 }
 
-// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::check(::tensor_foreach_addcdiv__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
 }
 
-// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::Result<std::vector<Tensor>> out;
@@ -6722,52 +6706,51 @@ inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &t
   return out.take();
 }
 
-// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
-// lists, in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::check(::tensor_foreach_addcdiv__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
 }
 
-// Computes `linalg.vector_norm` for each tensor of the list `self`, with the corresponding items of
-// other lists. Returns a list.
+// Computes `linalg.vector_norm` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_norm(const Tensors &self, const Scalar &ord = 2, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_norm(self.data(), self.size(), ord.get(), detail::get(dtype), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `max` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `max` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_max(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_max(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `mm` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `mm` for each tensor of the list `self`, with the corresponding items of the other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_mm(const Tensors &self, const Tensors &mat2) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mm(self.data(), self.size(), mat2.data(), mat2.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `clone` for each tensor of the list `self`, with the corresponding items of other lists.
-// Returns a list.
+// Computes `clone` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_clone(const Tensors &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clone(self.data(), self.size(), detail::get(memory_format), out.put(), out.length()));
   return out.take();
 }
 
-// Computes `copy_` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `copy_` for each tensor of the list `self`, with the corresponding items of the other
+// lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+// changes nothing.
 inline void foreach_copy_(const Tensors &self, const Tensors &src, Bool non_blocking = false) {
   detail::check(::tensor_foreach_copy_(self.data(), self.size(), src.data(), src.size(), non_blocking));
 }
 
-// Computes `zero_` for each tensor of the list `self`, with the corresponding items of other lists,
-// in place. If the items of an index do not match, returns an error and changes nothing.
+// Computes `zero_` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
+// are not supported, returns an error and changes nothing.
 inline void foreach_zero_(const Tensors &self) {
   detail::check(::tensor_foreach_zero_(self.data(), self.size()));
 }
@@ -8135,8 +8118,8 @@ inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optio
 }
 }  // namespace nn
 
-// Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
-// is divided by the sum of `weight`, if given.
+// Computes the mean squared error (L2 loss): `(self - target)**2`, multiplied by `weight` if given.
+// A mean is the sum divided by the sum of `weight`, or by the number of elements without `weight`.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -9157,7 +9140,8 @@ inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::opti
 }
 }  // namespace nn
 
-// Generates a sampling grid. Equivalent to `nn.affine_grid`.
+// Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
+// `align_corners` required.
 inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_affine_grid_generator(theta.get(), size.data(), size.size(), align_corners, out.put()));
@@ -9236,7 +9220,7 @@ inline double q_scale(const Tensor &self) {
   return out.take();
 }
 
-// Returns the zero point of a tensor quantized per tensor.
+// Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
 inline int64_t q_zero_point(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_q_zero_point(self.get(), out.put()));
@@ -9696,8 +9680,8 @@ inline Device parse_device(const Text &text) {
   return out.take();
 }
 
-// Sets for the process whether warnings that are otherwise reported once (docs/warnings.md) are
-// reported each time.
+// If `b` is true, warnings that are reported once by default (docs/warnings.md) are reported at
+// every occurrence. Applies to the process.
 inline void set_warn_always(Bool b) {
   detail::check(::tensor_set_warn_always(b));
 }
@@ -11146,8 +11130,9 @@ inline void msort_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_msort_out(self.get(), out.get()));
 }
 
-// Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
-// order, and their int64 indices. `k` must not exceed the size of the dimension.
+// Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
+// int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
+// must not exceed the size of the dimension.
 inline TopkResult topk(const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11478,8 +11463,8 @@ inline int64_t dense_dim(const Tensor &self) {
   return out.take();
 }
 
-// Returns the number of stored entries (or blocks) of a sparse tensor, for each batch; stored zeros
-// count.
+// Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
+// stored zeros. For a batch, it is the number of each batch element.
 inline int64_t nnz(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_nnz(self.get(), out.put()));

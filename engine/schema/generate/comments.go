@@ -139,12 +139,25 @@ func nodeSpelling(ops []*schema.Operator) spelling {
 	return s
 }
 
+// Sentences about operators whose result has another dtype than some operands, and cannot be written to them.
+var (
+	convertsIntegers = regexp.MustCompile(`Integers\s+and\s+bool\s+are\s+converted\s+to\s+the\s+default\s+dtype`)
+	convertsBool     = regexp.MustCompile(`;\s+bool\s+is\s+converted\s+to\s+int64`)
+)
+
 // inPlace returns a paragraph about the in-place form of an operator.
 func inPlace(o *schema.Operator, inplace bool, argument func(string) string) string {
 	if !inplace {
 		return ""
 	}
-	return "\nModifies `" + argument(o.Args[0].Name) + "` in place.\n"
+	text := "\nModifies `" + argument(o.Args[0].Name) + "` in place."
+	switch {
+	case convertsIntegers.MatchString(o.Doc):
+		text += " Integers and bool are an error, because the result is floating-point."
+	case convertsBool.MatchString(o.Doc):
+		text += " bool is an error, because the result is int64."
+	}
+	return text + "\n"
 }
 
 // dtypes returns a sentence about the dtypes of an operator that does not support all.

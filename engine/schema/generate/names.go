@@ -48,9 +48,9 @@ func enumerators(prefix string, names []string, notes map[string]string) string 
 func headerEnums() map[string]string {
 	return map[string]string{
 		"DTypes": enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{
-			dtype.QUint8.String(): "the first of the quantized dtypes", dtype.Float8E4M3FN.String(): "the first of the eight-bit floats, which are stored and converted",
+			dtype.QUint8.String(): "quantized dtypes, to TENSOR_QUINT2X4", dtype.Float8E4M3FN.String(): "8-bit floats support storage and conversion only",
 		}),
-		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "shape, strides and dtype without data", "mps": "the following types have no backend"}),
+		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "shape, strides and dtype without data", "mps": "this and the following types have no backend"}),
 		"Layouts": enumerators("TENSOR_", schema.Layouts, nil),
 		"Formats": enumerators("TENSOR_", schema.MemoryFormats, nil),
 	}

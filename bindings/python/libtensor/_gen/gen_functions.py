@@ -405,7 +405,7 @@ def square(input, *, out=None):
 def square_(input):
     """Computes the square of each element. Integers wrap around; bool is converted to int64.
 
-    Modifies `input` in place.
+    Modifies `input` in place. bool is an error, because the result is int64.
 
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
@@ -427,7 +427,7 @@ def reciprocal_(input):
     """Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
     default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
@@ -803,8 +803,8 @@ def node_saved_as(input, name):
 
 @_operator("node_pack_saved")
 def node_pack_saved(input, name, i, pack, unpack, drop, context, deleter):
-    """Packs saved tensor `i` of `node_saved_as`: the node stores the result of `pack`, and `unpack`
-    restores the tensor. An error if it is packed already, or missing. See
+    """Replaces saved tensor `i` of `node_saved_as` by the result of `pack`; `unpack` restores the
+    tensor. A tensor that is packed already, or does not exist, is an error. See
     `push_saved_tensors_hooks`.
     """
 
@@ -1466,8 +1466,8 @@ def resolve_neg(input):
 
 @_operator("angle")
 def angle(input, *, out=None):
-    """Computes the angle (phase, argument) of each complex number in radians. For real numbers it is
-    0, pi for negative ones, and NaN for NaN.
+    """Computes the angle (phase, argument) of each complex number in radians. For real numbers the
+    result is pi for negative ones, NaN for NaN, and 0 for others.
 
     >>> torch.angle(torch.tensor([1j, -1+0j]))
     tensor([1.5708, 3.1416])
@@ -2326,7 +2326,9 @@ def load(path, *, map_location=None, mmap=False):
 
 @_operator("load_bytes", results="structure tensors")
 def load_bytes(data, *, map_location=None):
-    """Loads the contents of a file in PyTorch's format, a contiguous uint8 tensor. See `load`."""
+    """Loads a file in PyTorch's format from memory, a contiguous uint8 tensor with the bytes of the
+    file. Returns the same as `load`.
+    """
 
 
 @_operator("load_dict", results="names tensors")
@@ -2495,7 +2497,7 @@ def sqrt_(input):
     """Computes the square root of each element; NaN for negative real numbers. Integers and bool are
     converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
@@ -2517,7 +2519,7 @@ def rsqrt_(input):
     """Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
     converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
@@ -2539,7 +2541,7 @@ def exp_(input):
     """Computes the exponential function of each element: `e**x`. Integers and bool are converted to
     the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
@@ -2561,7 +2563,7 @@ def exp2_(input):
     """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -2583,7 +2585,7 @@ def expm1_(input):
     """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
     the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -2605,7 +2607,7 @@ def log_(input):
     """Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
     Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
@@ -2627,7 +2629,7 @@ def log2_(input):
     """Computes the base-2 logarithm of each element. Integers and bool are converted to the default
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
@@ -2649,7 +2651,7 @@ def log10_(input):
     """Computes the base-10 logarithm of each element. Integers and bool are converted to the default
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
@@ -2671,7 +2673,7 @@ def log1p_(input):
     """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
     the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -2680,8 +2682,8 @@ def log1p_(input):
 
 @_operator("sin")
 def sin(input, *, out=None):
-    """Computes the sine of each element, in radians. Integers and bool are converted to the default
-    dtype.
+    """Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+    default dtype.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
@@ -2690,10 +2692,10 @@ def sin(input, *, out=None):
 
 @_operator("sin", inplace=True)
 def sin_(input):
-    """Computes the sine of each element, in radians. Integers and bool are converted to the default
-    dtype.
+    """Computes the sine of each element, an angle in radians. Integers and bool are converted to the
+    default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
@@ -2702,8 +2704,8 @@ def sin_(input):
 
 @_operator("cos")
 def cos(input, *, out=None):
-    """Computes the cosine of each element, in radians. Integers and bool are converted to the default
-    dtype.
+    """Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
+    default dtype.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
@@ -2712,10 +2714,10 @@ def cos(input, *, out=None):
 
 @_operator("cos", inplace=True)
 def cos_(input):
-    """Computes the cosine of each element, in radians. Integers and bool are converted to the default
-    dtype.
+    """Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
+    default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
@@ -2724,8 +2726,8 @@ def cos_(input):
 
 @_operator("tan")
 def tan(input, *, out=None):
-    """Computes the tangent of each element, in radians. Integers and bool are converted to the default
-    dtype.
+    """Computes the tangent of each element, an angle in radians. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
@@ -2734,10 +2736,10 @@ def tan(input, *, out=None):
 
 @_operator("tan", inplace=True)
 def tan_(input):
-    """Computes the tangent of each element, in radians. Integers and bool are converted to the default
-    dtype.
+    """Computes the tangent of each element, an angle in radians. Integers and bool are converted to
+    the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
@@ -2759,7 +2761,7 @@ def asin_(input):
     """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
     [-1, 1]. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2785,7 +2787,7 @@ def arcsin_(input):
 
     Alias of `asin`.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2807,7 +2809,7 @@ def acos_(input):
     """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
     outside of [-1, 1]. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2833,7 +2835,7 @@ def arccos_(input):
 
     Alias of `acos`.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2855,7 +2857,7 @@ def atan_(input):
     """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
     converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2881,7 +2883,7 @@ def arctan_(input):
 
     Alias of `atan`.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2903,7 +2905,7 @@ def sinh_(input):
     """Computes the hyperbolic sine of each element. Integers and bool are converted to the default
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
@@ -2925,7 +2927,7 @@ def cosh_(input):
     """Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
@@ -2947,7 +2949,7 @@ def tanh_(input):
     """Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
@@ -2969,7 +2971,7 @@ def asinh_(input):
     """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
     default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2995,7 +2997,7 @@ def arcsinh_(input):
 
     Alias of `asinh`.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -3017,7 +3019,7 @@ def acosh_(input):
     """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
     and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -3043,7 +3045,7 @@ def arccosh_(input):
 
     Alias of `acosh`.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -3065,7 +3067,7 @@ def atanh_(input):
     """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
     1]. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -3091,7 +3093,7 @@ def arctanh_(input):
 
     Alias of `atanh`.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -3113,7 +3115,7 @@ def sigmoid_(input):
     """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
     converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -3945,7 +3947,7 @@ def tril_(input, diagonal=0):
 @_operator("triu")
 def triu(input, diagonal=0, *, out=None):
     """Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-    sets the others to 0.
+    sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
 
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
@@ -3956,7 +3958,7 @@ def triu(input, diagonal=0, *, out=None):
 @_operator("triu", inplace=True)
 def triu_(input, diagonal=0):
     """Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-    sets the others to 0.
+    sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
 
     Modifies `input` in place.
 
@@ -5747,7 +5749,8 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """Generates a sampling grid. Equivalent to `nn.affine_grid`.
+    """Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
+    `align_corners` required.
 
     >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
@@ -5834,7 +5837,7 @@ def q_scale(input):
 
 @_operator("q_zero_point")
 def q_zero_point(input):
-    """Returns the zero point of a tensor quantized per tensor.
+    """Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_zero_point()
     1
@@ -6156,8 +6159,8 @@ def parse_device(text):
 
 @_operator("set_warn_always")
 def set_warn_always(b):
-    """Sets for the process whether warnings that are otherwise reported once (docs/warnings.md) are
-    reported each time.
+    """If `b` is true, warnings that are reported once by default (docs/warnings.md) are reported at
+    every occurrence. Applies to the process.
 
     >>> torch.set_warn_always(False)
     """
@@ -7421,8 +7424,9 @@ def msort(input, *, out=None):
 
 @_operator("topk", results="values indices")
 def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
-    """Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
-    order, and their int64 indices. `k` must not exceed the size of the dimension.
+    """Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
+    int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
+    must not exceed the size of the dimension.
 
     >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
     tensor([3, 2])
@@ -7765,8 +7769,8 @@ def dense_dim(input):
 
 @_operator("nnz")
 def nnz(input):
-    """Returns the number of stored entries (or blocks) of a sparse tensor, for each batch; stored
-    zeros count.
+    """Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
+    stored zeros. For a batch, it is the number of each batch element.
 
     >>> torch.eye(2).to_sparse().nnz()
     2
@@ -7931,7 +7935,7 @@ def erf_(input):
     """Computes the error function of each element. Integers and bool are converted to the default
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -7953,7 +7957,7 @@ def erfc_(input):
     """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
     Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -7975,7 +7979,7 @@ def erfinv_(input):
     """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
     are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -7997,7 +8001,7 @@ def lgamma_(input):
     """Computes the natural logarithm of the absolute value of the gamma function of each element.
     Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -8019,7 +8023,7 @@ def digamma_(input):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
     element. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -8041,7 +8045,7 @@ def i0_(input):
     """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
     bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -8063,7 +8067,7 @@ def sinc_(input):
     """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
     Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -8085,7 +8089,7 @@ def logit_(input, eps=None):
     """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
     [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -8117,7 +8121,7 @@ def mvlgamma_(input, p):
     """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
     element. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -8364,7 +8368,7 @@ def deg2rad(input, *, out=None):
 def deg2rad_(input):
     """Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
@@ -8384,7 +8388,7 @@ def rad2deg(input, *, out=None):
 def rad2deg_(input):
     """Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])

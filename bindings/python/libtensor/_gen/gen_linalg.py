@@ -183,8 +183,8 @@ def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
 
 @_operator("linalg.ldl_factor", results="LD pivots")
 def ldl_factor(input, *, hermitian=False, out=None):
-    """Computes the LDL decomposition of symmetric or Hermitian matrices. A zero of D is an error. See
-    `linalg.ldl_factor_ex`.
+    """Computes the LDL decomposition of symmetric or Hermitian matrices. A singular diagonal block of
+    D is an error. `linalg.ldl_factor_ex` describes the results.
 
     >>> torch.linalg.ldl_factor(torch.tensor([[2., 1.], [1., 3.]])).pivots
     tensor([1, 2], dtype=torch.int32)
@@ -306,8 +306,8 @@ def cond(input, p=None, *, out=None):
     """cond(Tensor input, Number p=None)
     Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the
     ratio of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity
-    and -infinity it is the product of that norm of a square matrix and of its inverse, and infinity
-    for a singular matrix.
+    and -infinity matrices must be square, and it is the norm of the matrix times the norm of its
+    inverse: infinity for a singular matrix.
 
     cond(Tensor input, str p)
     Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of

@@ -919,8 +919,9 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 @_operator("nn.mse_loss")
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """Computes the squared error (mean squared error, L2 loss): `weight * (input - target)**2`. A mean
-    is divided by the sum of `weight`, if given.
+    """Computes the mean squared error (L2 loss): `(input - target)**2`, multiplied by `weight` if
+    given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
+    `weight`.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
@@ -1873,7 +1874,8 @@ def affine_grid(theta, size, align_corners=None):
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """Generates a sampling grid. Equivalent to `nn.affine_grid`.
+    """Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
+    `align_corners` required.
 
     >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
