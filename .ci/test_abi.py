@@ -62,7 +62,7 @@ BREAKS = [
     ),
     ("TENSOR_BOOL = 0", "TENSOR_BOOL = 22", "TENSOR_BOOL was `tensor_dtype 0`, and is `tensor_dtype 22`."),
     ("  int32_t index;\n", "  int64_t index;\n", "tensor_device was `struct int32_t type;int32_t index;`"),
-    ("void *packed, tensor_t **made);", "tensor_t **made);", "tensor_unpack was `callback tensor_status (void*, void*, tensor_t**)`"),
+    ("void *packed, tensor_t **out);", "tensor_t **out);", "tensor_unpack was `callback tensor_status (void*, void*, tensor_t**)`"),
     ("#define TENSOR_NONE INT64_MIN", "#define TENSOR_NONE INT64_MAX", "TENSOR_NONE was `macro INT64_MIN`"),
 ]
 KEEPS = [
