@@ -35,6 +35,10 @@ func (x *Call) run(c Ctx, does any) error {
 	if s, listed := signatures[reflect.TypeOf(does)]; listed {
 		return s.run(x, c, does)
 	}
+	return x.runByReflection(c, does)
+}
+
+func (x *Call) runByReflection(c Ctx, does any) error {
 	given := make([]reflect.Value, 1, 1+len(x.Args))
 	given[0] = reflect.ValueOf(c)
 	for _, at := range x.Args {
@@ -81,10 +85,14 @@ type Operator struct {
 
 // boxed returns a function of the type of the dispatcher's method that has its calls go to a boxed one.
 func (o *Operator) boxed(does Boxed) reflect.Value {
-	of := reflect.TypeOf(o.whole)
-	if s, listed := signatures[of]; listed {
+	if s, listed := signatures[reflect.TypeOf(o.whole)]; listed {
 		return reflect.ValueOf(s.box(o, does))
 	}
+	return o.boxedByReflection(does)
+}
+
+func (o *Operator) boxedByReflection(does Boxed) reflect.Value {
+	of := reflect.TypeOf(o.whole)
 	return reflect.MakeFunc(of, func(given []reflect.Value) []reflect.Value {
 		call := &Call{Operator: o, Args: make([]any, 0, len(given)-1), Results: make([]any, 0, of.NumOut()-1)}
 		for _, v := range given[1:] {

@@ -150,7 +150,7 @@ func (b *batch) maps(t *tensor.Tensor) bool {
 }
 
 // mapped reports whether the transform maps over one of the tensors of the call.
-func (b *batch) mapped() bool { return slices.ContainsFunc(b.Tensors(), b.maps) }
+func (b *batch) mapped() bool { return b.AnyTensor(b.maps) }
 
 // all returns the examples of a tensor; one that is the same for all is itself.
 func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {

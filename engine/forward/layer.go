@@ -92,7 +92,7 @@ func (p *pushed) reads(t *tensor.Tensor) *tensor.Tensor {
 
 // moves reports whether an operand or an output has a tangent that is not zeros alone.
 func (p *pushed) moves() bool {
-	return slices.ContainsFunc(p.Tensors(), func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
+	return p.AnyTensor(func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
 }
 
 // plain reports whether the call neither returns tensors nor writes to any.
@@ -339,7 +339,7 @@ func (p *pushed) sharing(tangent *tensor.Tensor) error {
 // shared reports whether a result shares the memory of an operand or its tangent.
 func (p *pushed) shared(made *tensor.Tensor) bool {
 	memory := made.Behind().Storage()
-	return slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool {
+	return p.AnyOperand(func(t *tensor.Tensor) bool {
 		slope := p.tangent(t)
 		return p.primal(t).Behind().Storage() == memory || slope != nil && slope.Behind().Storage() == memory
 	})

@@ -105,7 +105,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 	if len(p.Written()) > 0 {
 		p.Check(aten.Refused(p.Name, tensor.Transformed))
 	}
-	if !slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return p.tangent(t) != nil }) { // of out alone
+	if !p.AnyOperand(func(t *tensor.Tensor) bool { return p.tangent(t) != nil }) { // of out alone
 		rule = func() (made, slopes []*tensor.Tensor) { return p.primals(), nil }
 	}
 	made, slopes := func() (made, slopes []*tensor.Tensor) {

@@ -54,7 +54,7 @@ func (p *pushed) spread(t *tensor.Tensor, from []*tensor.Tensor) (commit func())
 
 // mapped reports whether a vmap level maps over an operand or its tangent.
 func (p *pushed) mapped(l *tensor.Level) bool {
-	return slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return t.MappedBy(int64(l.Number)) })
+	return p.AnyOperand(func(t *tensor.Tensor) bool { return t.MappedBy(int64(l.Number)) })
 }
 
 // receiveTogether is receive for all tensors that the program holds over the memory of t: their tangents share memory as they do.

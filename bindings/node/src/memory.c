@@ -91,14 +91,21 @@ static uintptr_t base_of(const lt_box *box) {
   return (uintptr_t)data;
 }
 
-static int64_t storage_bytes(const lt_box *box) {
+// A number that a function returns for a box's storage; 0 where it cannot be had.
+static int64_t number_of(const lt_box *box,
+                         tensor_status (*function)(const tensor_storage_t *, int64_t *)) {
   tensor_storage_t *storage = box->handle;
-  int64_t bytes = 0;
+  int64_t number = 0;
   if (box->kind == LT_TENSOR && tensor_untyped_storage(box->handle, &storage)) return 0;
-  if (tensor_storage_nbytes(storage, &bytes)) bytes = 0;
+  if (function(storage, &number)) number = 0;
   if (box->kind == LT_TENSOR) tensor_storage_free(storage);
-  return bytes;
+  return number;
 }
+
+static int64_t storage_bytes(const lt_box *box) { return number_of(box, tensor_storage_nbytes); }
+
+// The id of a box's storage, which no other storage ever has.
+static int64_t storage_id(const lt_box *box) { return number_of(box, tensor_storage_id); }
 
 bool lt_reachable(const lt_env *e, const tensor_t *t) {
   lt_box box = {.kind = LT_TENSOR, .handle = (tensor_t *)t};
@@ -114,16 +121,6 @@ static lt_buffer *buffer_at(const lt_call *call, uintptr_t base) {
     if (base >= start && base < start + m->buffer->length) return m->buffer;
   }
   return NULL;
-}
-
-// The id of a box's storage, which is unique; 0 on failure.
-static int64_t storage_id(const lt_box *box) {
-  tensor_storage_t *storage = box->handle;
-  int64_t id = 0;
-  if (box->kind == LT_TENSOR && tensor_untyped_storage(box->handle, &storage)) return 0;
-  if (tensor_storage_id(storage, &id)) id = 0;
-  if (box->kind == LT_TENSOR) tensor_storage_free(storage);
-  return id;
 }
 
 // Whether an asynchronous call writes to another storage than the box's at this address: it has

@@ -3,7 +3,6 @@
 import functools
 
 from ._base.dtypes import bcomplex32, bfloat16, complex32, complex64, float16, float32, int64, sparse_bsr, sparse_coo, sparse_csr
-from ._base.size import Size as _Size
 from ._core.tensor import Tensor
 from ._data import create as _create
 from ._data import sparse as _sparse
@@ -148,13 +147,7 @@ class _Legacy(type):
     def __call__(cls, *args, device=None):
         if len(args) in (2, 3) and all(isinstance(a, Tensor) for a in args[:2]):
             return _sparse.sparse_coo_tensor(*args, device=device)
-        if len(args) == 1 and isinstance(args[0], _Size) or all(isinstance(a, int) for a in args):
-            size = args[0] if args and isinstance(args[0], _Size) else args or (0,)
-            return _sparse.sparse_coo_tensor(size=size, dtype=cls.dtype, device=device)
-        given = ", ".join(type(a).__name__ for a in args)
-        raise TypeError(
-            f"{cls.__name__}: the arguments must be sizes, or indices, values and optionally a size, but are {given}; use sparse_coo_tensor"
-        )
+        return _sparse.empty_coo(cls.__name__, args, cls.dtype, device)
 
     def __instancecheck__(cls, value):
         return isinstance(value, Tensor) and value.layout is sparse_coo and value.dtype is cls.dtype and not value.is_cuda

@@ -120,10 +120,15 @@ def new(like, args, device):
         raise RuntimeError(f"new: a tensor of layout {like.layout} cannot be created by new(); use sparse_compressed_tensor()")
     if len(args) in (2, 3) and isinstance(args[0], Tensor):
         return sparse_coo_tensor(*args, device=device)
+    return empty_coo("new()", args, like.dtype, device or like.device)
+
+
+def empty_coo(function, args, dtype, device):
+    """Returns a sparse COO tensor without entries; `args` are its sizes, or a tuple of them."""
     size = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args or (0,)
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in size):
-        raise TypeError("new(): sizes, or indices and values, make a sparse tensor; sparse_coo_tensor() and to_sparse() make one of other data")
-    return sparse_coo_tensor(size, dtype=like.dtype, device=device or like.device)
+        raise TypeError(f"{function}: sizes, or indices and values, make a sparse tensor; use sparse_coo_tensor() or to_sparse() for other data")
+    return sparse_coo_tensor(size, dtype=dtype, device=device)
 
 
 def validate_coo(indices, values, size, is_coalesced=None):

@@ -122,10 +122,8 @@ def functional_init_with_buffers(model_class: type[Module], ensemble_shape: tupl
 
     def make(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         models = [model_class(*args, **kwargs).to(device) for _ in range(ensemble_shape[0] if ensemble_shape else 1)]
-        params, buffers = stack_module_state(models)
-        names, buffer_names = tuple(params), tuple(buffers)
-        function = FunctionalModuleWithBuffers(copy.deepcopy(models[0]).to("meta"), names, buffer_names, _find_tied(models[0]))
-        state = [tuple(t.detach() if ensemble_shape else t.detach()[0] for t in each.values()) for each in (params, buffers)]
-        return *state, lambda params, buffers, data: function(params, buffers, *data), names, buffer_names
+        function, params, buffers = combine_state_for_ensemble(models)
+        state = [tuple(t.detach() if ensemble_shape else t.detach()[0] for t in each) for each in (params, buffers)]
+        return *state, lambda params, buffers, data: function(params, buffers, *data), function.param_names, function.buffer_names
 
     return make
