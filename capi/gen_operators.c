@@ -5,32 +5,7 @@ static const lt_parameter of_H[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_T[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_abs[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_absolute[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_acos[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_acosh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_adaptive_avg_pool1d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_adaptive_max_pool1d[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
 };
@@ -50,13 +25,6 @@ static const lt_parameter of_addbmm[] = {
 };
 
 static const lt_parameter of_addcdiv[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"tensor1", NULL, 'T', -1, 0, {0}},
-    {"tensor2", NULL, 'T', -1, 0, {0}},
-    {"value", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_addcmul[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"tensor1", NULL, 'T', -1, 0, {0}},
     {"tensor2", NULL, 'T', -1, 0, {0}},
@@ -87,18 +55,10 @@ static const lt_parameter of_addr[] = {
     {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
-static const lt_parameter of_adjoint[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_affine_grid_generator[] = {
     {"theta", NULL, 'T', -1, 0, {0}},
     {"size", NULL, 'L', -1, 0, {0}},
     {"align_corners", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_alias_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_align_as[] = {
@@ -142,26 +102,10 @@ static const lt_parameter of_amax[] = {
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_amin[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'L', 0, LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
 static const lt_parameter of_aminmax[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'i', 0, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
     {"keepdim", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_angle[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_any[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_arange[] = {
@@ -188,14 +132,6 @@ static const lt_parameter of_arange_start_step[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_arccos[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_arccosh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_archive_load[] = {
     {"path", NULL, 'U', -1, 0, {0}},
     {"mmap", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
@@ -216,34 +152,7 @@ static const lt_parameter of_archive_save_bytes[] = {
     {"records", NULL, 'A', -1, 0, {0}},
 };
 
-static const lt_parameter of_arcsin[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_arcsinh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_arctan[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_arctan2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_arctanh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_argmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_argmin[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
@@ -262,18 +171,7 @@ static const lt_parameter of_argsort_stable[] = {
     {"descending", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_argwhere[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_as_strided[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'L', -1, 0, {0}},
-    {"storage_offset", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-};
-
-static const lt_parameter of_as_strided_copy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"size", NULL, 'L', -1, 0, {0}},
     {"stride", NULL, 'L', -1, 0, {0}},
@@ -286,51 +184,6 @@ static const lt_parameter of_as_strided_scatter[] = {
     {"size", NULL, 'L', -1, 0, {0}},
     {"stride", NULL, 'L', -1, 0, {0}},
     {"storage_offset", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-};
-
-static const lt_parameter of_asin[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_asinh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_atan[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_atan2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_atanh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_atleast_1d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_atleast_1d_sequence[] = {
-    {"tensors", NULL, 'R', -1, 0, {0}},
-};
-
-static const lt_parameter of_atleast_2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_atleast_2d_sequence[] = {
-    {"tensors", NULL, 'R', -1, 0, {0}},
-};
-
-static const lt_parameter of_atleast_3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_atleast_3d_sequence[] = {
-    {"tensors", NULL, 'R', -1, 0, {0}},
 };
 
 static const lt_parameter of_autograd_grad[] = {
@@ -358,14 +211,6 @@ static const lt_parameter of_backward[] = {
     {"retain_graph", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"create_graph", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"inputs", NULL, 'A', -1, LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
-};
-
-static const lt_parameter of_baddbmm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"batch1", NULL, 'T', -1, 0, {0}},
-    {"batch2", NULL, 'T', -1, 0, {0}},
-    {"beta", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_bartlett_window[] = {
@@ -435,49 +280,13 @@ static const lt_parameter of_bitwise_and[] = {
     {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
 };
 
-static const lt_parameter of_bitwise_left_shift[] = {
-    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
-    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
-};
-
 static const lt_parameter of_bitwise_not[] = {
     {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
-};
-
-static const lt_parameter of_bitwise_or[] = {
-    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
-    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
-};
-
-static const lt_parameter of_bitwise_right_shift[] = {
-    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
-    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
-};
-
-static const lt_parameter of_bitwise_xor[] = {
-    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
-    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
-};
-
-static const lt_parameter of_blackman_window[] = {
-    {"window_length", NULL, 'I', -1, 0, {0}},
-    {"periodic", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_block_diag[] = {
-    {"tensors", NULL, 'R', -1, 0, {0}},
 };
 
 static const lt_parameter of_bmm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"mat2", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_broadcast_tensors[] = {
-    {"tensors", NULL, 'R', -1, 0, {0}},
 };
 
 static const lt_parameter of_broadcast_to[] = {
@@ -497,10 +306,6 @@ static const lt_parameter of_can_cast[] = {
     {"to", NULL, 'd', -1, 0, {0}},
 };
 
-static const lt_parameter of_cartesian_prod[] = {
-    {"tensors", NULL, 'R', -1, 0, {0}},
-};
-
 static const lt_parameter of_cat[] = {
     {"tensors", NULL, 'A', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
@@ -513,23 +318,11 @@ static const lt_parameter of_cauchy_[] = {
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_ccol_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_ccol_indices_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_cdist[] = {
     {"x1", NULL, 'T', -1, 0, {0}},
     {"x2", NULL, 'T', -1, 0, {0}},
     {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
     {"compute_mode", NULL, 'U', -1, LT_DEFAULT, {.text = "use_mm_for_euclid_dist_if_necessary"}},
-};
-
-static const lt_parameter of_ceil[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_celu[] = {
@@ -547,11 +340,6 @@ static const lt_parameter of_channel_shuffle[] = {
 };
 
 static const lt_parameter of_cholesky[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"upper", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_cholesky_inverse[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"upper", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
@@ -595,33 +383,9 @@ static const lt_parameter of_clamp_min[] = {
     {"min", NULL, 'O', -1, 0, {0}},
 };
 
-static const lt_parameter of_clip[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"min", NULL, 's', -1, LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"max", NULL, 's', -1, LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-};
-
-static const lt_parameter of_clip_tensor[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"min", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"max", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
 static const lt_parameter of_clone[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_coalesce[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_col_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_col_indices_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_column_stack[] = {
@@ -637,24 +401,6 @@ static const lt_parameter of_combinations[] = {
 static const lt_parameter of_complex_parts[] = {
     {"real", NULL, 'T', -1, 0, {0}},
     {"imag", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_concat[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_concatenate[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_conj[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_conj_physical[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_constant_pad_nd[] = {
@@ -688,46 +434,6 @@ static const lt_parameter of_conv1d_padding[] = {
     {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
 };
 
-static const lt_parameter of_conv2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 'T', -1, 0, {0}},
-    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
-};
-
-static const lt_parameter of_conv2d_padding[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 'T', -1, 0, {0}},
-    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"padding", NULL, 'U', -1, LT_DEFAULT, {.text = "valid"}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
-};
-
-static const lt_parameter of_conv3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 'T', -1, 0, {0}},
-    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
-};
-
-static const lt_parameter of_conv3d_padding[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 'T', -1, 0, {0}},
-    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"padding", NULL, 'U', -1, LT_DEFAULT, {.text = "valid"}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
-};
-
 static const lt_parameter of_conv_tbc[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"weight", NULL, 'T', -1, 0, {0}},
@@ -746,36 +452,6 @@ static const lt_parameter of_conv_transpose1d[] = {
     {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
 };
 
-static const lt_parameter of_conv_transpose2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 'T', -1, 0, {0}},
-    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"output_padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-};
-
-static const lt_parameter of_conv_transpose3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 'T', -1, 0, {0}},
-    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"output_padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-};
-
-static const lt_parameter of_coo_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_coo_values[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_copy_[] = {
     {"self", NULL, 'T', -1, LT_MUTATED, {0}},
     {"src", NULL, 'O', -1, 0, {0}},
@@ -785,18 +461,6 @@ static const lt_parameter of_copy_[] = {
 static const lt_parameter of_copysign[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_corrcoef[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_cos[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_cosh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_cosine_similarity[] = {
@@ -824,14 +488,6 @@ static const lt_parameter of_cross[] = {
     {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
-static const lt_parameter of_crow_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_crow_indices_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_csr_sddmm[] = {
     {"crow_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"col_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
@@ -840,16 +496,6 @@ static const lt_parameter of_csr_sddmm[] = {
 };
 
 static const lt_parameter of_csr_spadd[] = {
-    {"crow_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"col_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"values", NULL, 'T', -1, 0, {0}},
-    {"other_crow", NULL, 'T', -1, 0, {0}},
-    {"other_col", NULL, 'T', -1, 0, {0}},
-    {"other_values", NULL, 'T', -1, 0, {0}},
-    {"columns", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_csr_spgemm[] = {
     {"crow_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"col_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"values", NULL, 'T', -1, 0, {0}},
@@ -891,18 +537,7 @@ static const lt_parameter of_cummax[] = {
     {"dim", NULL, 'I', 0, 0, {0}},
 };
 
-static const lt_parameter of_cummin[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-};
-
 static const lt_parameter of_cumprod[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_cumsum[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
@@ -920,52 +555,16 @@ static const lt_parameter of_cumulative_trapezoid_x[] = {
     {"dim", NULL, 'I', 0, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
-static const lt_parameter of_data_ptr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_default_generator_device[] = {
     {"device", NULL, 'c', -1, 0, {0}},
-};
-
-static const lt_parameter of_deg2rad[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_dense_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_dequantize[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_dequantize_tensors[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_det[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_detach[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_detach_[] = {
     {"self", NULL, 'T', -1, LT_MUTATED, {0}},
 };
 
-static const lt_parameter of_detach_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_device_absence[] = {
     {"type", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_device_allocations[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
 };
 
 static const lt_parameter of_device_attribute[] = {
@@ -978,46 +577,14 @@ static const lt_parameter of_device_can_access_peer[] = {
     {"peer", NULL, 'c', -1, 0, {0}},
 };
 
-static const lt_parameter of_device_count[] = {
-    {"type", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_device_current[] = {
-    {"type", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_device_memory[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
-static const lt_parameter of_device_name[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
 static const lt_parameter of_device_of_pointer[] = {
     {"type", NULL, 'U', -1, 0, {0}},
     {"data", NULL, 'Q', -1, 0, {0}},
 };
 
-static const lt_parameter of_device_reset_peak_memory[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
-static const lt_parameter of_device_set_current[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
 static const lt_parameter of_device_set_memory_limit[] = {
     {"device", NULL, 'c', -1, 0, {0}},
     {"nbytes", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_device_synchronize[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
-static const lt_parameter of_device_uuid[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
 };
 
 static const lt_parameter of_diag[] = {
@@ -1052,13 +619,6 @@ static const lt_parameter of_diagonal_outdim[] = {
     {"offset", NULL, 'I', -1, LT_BY_NAME | LT_DEFAULT, {.i = 0}},
 };
 
-static const lt_parameter of_diagonal_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"offset", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
-    {"dim1", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-    {"dim2", NULL, 'I', 0, LT_DEFAULT, {.i = 1}},
-};
-
 static const lt_parameter of_diagonal_scatter[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"src", NULL, 'T', -1, 0, {0}},
@@ -1073,10 +633,6 @@ static const lt_parameter of_diff[] = {
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
     {"prepend", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"append", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_digamma[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_dim_by_name[] = {
@@ -1106,27 +662,9 @@ static const lt_parameter of_div[] = {
     {"rounding_mode", NULL, 'u', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_divide[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-    {"rounding_mode", NULL, 'u', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
 static const lt_parameter of_dot[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"tensor", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_dropout[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_dsmm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_dsplit[] = {
@@ -1137,10 +675,6 @@ static const lt_parameter of_dsplit[] = {
 static const lt_parameter of_dsplit_indices[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"indices", NULL, 'V', -1, 0, {0}},
-};
-
-static const lt_parameter of_dstack[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
 };
 
 static const lt_parameter of_einsum[] = {
@@ -1226,28 +760,6 @@ static const lt_parameter of_empty_strided[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_eq[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_equal[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_erf[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_erfc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_erfinv[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_event_elapsed_time[] = {
     {"start", NULL, 'I', -1, 0, {0}},
     {"end", NULL, 'I', -1, 0, {0}},
@@ -1257,18 +769,10 @@ static const lt_parameter of_event_free[] = {
     {"event", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_event_handle[] = {
-    {"event", NULL, 'I', -1, 0, {0}},
-};
-
 static const lt_parameter of_event_new[] = {
     {"device", NULL, 'c', -1, 0, {0}},
     {"timing", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"blocking", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_event_query[] = {
-    {"event", NULL, 'I', -1, 0, {0}},
 };
 
 static const lt_parameter of_event_record[] = {
@@ -1276,37 +780,10 @@ static const lt_parameter of_event_record[] = {
     {"stream", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_event_synchronize[] = {
-    {"event", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_exp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_exp2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_expand[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"size", NULL, 'V', -1, LT_SPREAD, {0}},
     {"implicit", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_expand_as[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_expand_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
-    {"implicit", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_expm1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_exponential_[] = {
@@ -1362,15 +839,6 @@ static const lt_parameter of_fake_quantize_per_channel_affine[] = {
     {"quant_max", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_fake_quantize_per_channel_affine_cachemask[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"scale", NULL, 'T', -1, 0, {0}},
-    {"zero_point", NULL, 'T', -1, 0, {0}},
-    {"axis", NULL, 'I', -1, 0, {0}},
-    {"quant_min", NULL, 'I', -1, 0, {0}},
-    {"quant_max", NULL, 'I', -1, 0, {0}},
-};
-
 static const lt_parameter of_fake_quantize_per_tensor_affine[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"scale", NULL, 'F', -1, 0, {0}},
@@ -1385,28 +853,6 @@ static const lt_parameter of_fake_quantize_per_tensor_affine_tensor_qparams[] = 
     {"zero_point", NULL, 'T', -1, 0, {0}},
     {"quant_min", NULL, 'I', -1, 0, {0}},
     {"quant_max", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_fake_quantize_per_tensor_affine_cachemask[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"scale", NULL, 'F', -1, 0, {0}},
-    {"zero_point", NULL, 'I', -1, 0, {0}},
-    {"quant_min", NULL, 'I', -1, 0, {0}},
-    {"quant_max", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_feature_alpha_dropout[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_feature_dropout[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_fft_fft[] = {
@@ -1432,129 +878,6 @@ static const lt_parameter of_fft_fftfreq[] = {
 };
 
 static const lt_parameter of_fft_fftn[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_fftshift[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_hfft[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"n", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_hfft2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'L', 0, LT_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_hfftn[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_ifft[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"n", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_ifft2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'L', 0, LT_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_ifftn[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_ifftshift[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_ihfft[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"n", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_ihfft2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'L', 0, LT_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_ihfftn[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_irfft[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"n", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_irfft2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'L', 0, LT_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_irfftn[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_rfft[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"n", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_rfft2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dim", NULL, 'L', 0, LT_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_fft_rfftfreq[] = {
-    {"n", NULL, 'I', -1, 0, {0}},
-    {"d", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_fft_rfftn[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"s", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -1598,10 +921,6 @@ static const lt_parameter of_fill_diagonal_[] = {
     {"wrap", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_fix[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_flatten[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"start_dim", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
@@ -1626,40 +945,13 @@ static const lt_parameter of_flip[] = {
     {"dims", NULL, 'V', 0, LT_SPREAD, {0}},
 };
 
-static const lt_parameter of_fliplr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_flipud[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_float_power[] = {
     {"self", NULL, 'P', -1, 0, {0}},
     {"exponent", NULL, 'O', -1, 0, {0}},
 };
 
-static const lt_parameter of_floor[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_floor_divide[] = {
     {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_fmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_fmin[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_fmod[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'O', -1, 0, {0}},
 };
 
@@ -1668,14 +960,6 @@ static const lt_parameter of_foreach_abs[] = {
 };
 
 static const lt_parameter of_foreach_abs_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_acos[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_acos_[] = {
     {"self", NULL, 'A', -1, LT_MUTATED, {0}},
 };
 
@@ -1765,130 +1049,14 @@ static const lt_parameter of_foreach_addcdiv__tensor[] = {
     {"scalars", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_foreach_addcmul_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"tensor1", NULL, 'A', -1, 0, {0}},
-    {"tensor2", NULL, 'A', -1, 0, {0}},
-    {"value", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_foreach_addcmul_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"tensor1", NULL, 'A', -1, 0, {0}},
-    {"tensor2", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_addcmul_tensor[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"tensor1", NULL, 'A', -1, 0, {0}},
-    {"tensor2", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_addcmul__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"tensor1", NULL, 'A', -1, 0, {0}},
-    {"tensor2", NULL, 'A', -1, 0, {0}},
-    {"value", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_foreach_addcmul__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"tensor1", NULL, 'A', -1, 0, {0}},
-    {"tensor2", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_addcmul__tensor[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"tensor1", NULL, 'A', -1, 0, {0}},
-    {"tensor2", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_asin[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_asin_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_atan[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_atan_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_ceil[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_ceil_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
 static const lt_parameter of_foreach_clamp_max_list[] = {
     {"self", NULL, 'A', -1, 0, {0}},
     {"other", NULL, 'A', -1, 0, {0}},
 };
 
-static const lt_parameter of_foreach_clamp_max_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_max_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
 static const lt_parameter of_foreach_clamp_max__list[] = {
     {"self", NULL, 'A', -1, LT_MUTATED, {0}},
     {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_max__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_max__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_min_list[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_min_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_min_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_min__list[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_min__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_clamp_min__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
 };
 
 static const lt_parameter of_foreach_clone[] = {
@@ -1902,108 +1070,14 @@ static const lt_parameter of_foreach_copy_[] = {
     {"non_blocking", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_foreach_cos[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_cos_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_cosh[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_cosh_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_div_list[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_div_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_div_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
 static const lt_parameter of_foreach_div_tensor[] = {
     {"self", NULL, 'A', -1, 0, {0}},
     {"other", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_foreach_div__list[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_div__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_div__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
 static const lt_parameter of_foreach_div__tensor[] = {
     {"self", NULL, 'A', -1, LT_MUTATED, {0}},
     {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_erf[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_erf_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_erfc[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_erfc_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_exp[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_exp_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_expm1[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_expm1_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_floor[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_floor_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_frac[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_frac_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
 };
 
 static const lt_parameter of_foreach_lerp_list[] = {
@@ -2042,161 +1116,9 @@ static const lt_parameter of_foreach_lerp__scalars[] = {
     {"weight", NULL, 'N', -1, 0, {0}},
 };
 
-static const lt_parameter of_foreach_lgamma[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_lgamma_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_log[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_log10[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_log10_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_log1p[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_log1p_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_log2[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_log2_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_log_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_max[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_maximum_list[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_maximum_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_maximum_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_maximum__list[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_maximum__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_maximum__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_minimum_list[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_minimum_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_minimum_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_minimum__list[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_minimum__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_minimum__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
 static const lt_parameter of_foreach_mm[] = {
     {"self", NULL, 'A', -1, 0, {0}},
     {"mat2", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul_list[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul_tensor[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul__list[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_mul__tensor[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_neg[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_neg_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
 };
 
 static const lt_parameter of_foreach_norm[] = {
@@ -2238,138 +1160,6 @@ static const lt_parameter of_foreach_pow__scalar[] = {
 static const lt_parameter of_foreach_pow__scalars[] = {
     {"self", NULL, 'A', -1, LT_MUTATED, {0}},
     {"exponent", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_reciprocal[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_reciprocal_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_round[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_round_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_rsqrt[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_rsqrt_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_sigmoid[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sigmoid_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_sign[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sign_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_sin[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sin_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_sinh[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sinh_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_sqrt[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sqrt_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_sub_list[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_foreach_sub_scalar[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sub_scalars[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sub__list[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"other", NULL, 'A', -1, 0, {0}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_foreach_sub__scalar[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalar", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_sub__scalars[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"scalars", NULL, 'N', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_tan[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_tan_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_tanh[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_tanh_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_trunc[] = {
-    {"self", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_foreach_trunc_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_foreach_zero_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_frac[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_frexp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_frobenius_norm[] = {
@@ -2465,24 +1255,6 @@ static const lt_parameter of_fused_adam_[] = {
     {"found_inf", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_fused_adamw_[] = {
-    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"grads", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"exp_avgs", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"exp_avg_sqs", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"max_exp_avg_sqs", NULL, 'A', -1, LT_MUTATED, {0}},
-    {"state_steps", NULL, 'A', -1, 0, {0}},
-    {"lr", NULL, 'F', -1, LT_BY_NAME, {0}},
-    {"beta1", NULL, 'F', -1, LT_BY_NAME, {0}},
-    {"beta2", NULL, 'F', -1, LT_BY_NAME, {0}},
-    {"weight_decay", NULL, 'F', -1, LT_BY_NAME, {0}},
-    {"eps", NULL, 'F', -1, LT_BY_NAME, {0}},
-    {"amsgrad", NULL, 'B', -1, LT_BY_NAME, {0}},
-    {"maximize", NULL, 'B', -1, LT_BY_NAME, {0}},
-    {"grad_scale", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"found_inf", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
 static const lt_parameter of_fused_sgd_[] = {
     {"self", NULL, 'A', -1, LT_MUTATED, {0}},
     {"grads", NULL, 'A', -1, LT_MUTATED, {0}},
@@ -2510,32 +1282,7 @@ static const lt_parameter of_gcd[] = {
     {"other", NULL, 'T', -1, LT_INTEGERS, {0}},
 };
 
-static const lt_parameter of_ge[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
 static const lt_parameter of_generator_clone[] = {
-    {"self", NULL, 'G', -1, 0, {0}},
-};
-
-static const lt_parameter of_generator_device[] = {
-    {"self", NULL, 'G', -1, 0, {0}},
-};
-
-static const lt_parameter of_generator_engine[] = {
-    {"self", NULL, 'G', -1, 0, {0}},
-};
-
-static const lt_parameter of_generator_get_offset[] = {
-    {"self", NULL, 'G', -1, 0, {0}},
-};
-
-static const lt_parameter of_generator_get_state[] = {
-    {"self", NULL, 'G', -1, 0, {0}},
-};
-
-static const lt_parameter of_generator_initial_seed[] = {
     {"self", NULL, 'G', -1, 0, {0}},
 };
 
@@ -2547,10 +1294,6 @@ static const lt_parameter of_generator_manual_seed[] = {
 static const lt_parameter of_generator_new[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
     {"engine", NULL, 'U', -1, LT_BY_NAME | LT_DEFAULT, {.text = "mt19937"}},
-};
-
-static const lt_parameter of_generator_seed[] = {
-    {"self", NULL, 'G', -1, 0, {0}},
 };
 
 static const lt_parameter of_generator_set_offset[] = {
@@ -2569,10 +1312,6 @@ static const lt_parameter of_geometric_[] = {
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_geqrf[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_ger[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"vec2", NULL, 'T', -1, 0, {0}},
@@ -2580,22 +1319,6 @@ static const lt_parameter of_ger[] = {
 
 static const lt_parameter of_get_autocast_dtype[] = {
     {"device_type", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_get_version[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_grad[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_grad_fn[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_grad_fn_name[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_gradient[] = {
@@ -2619,10 +1342,6 @@ static const lt_parameter of_gradient_tensors[] = {
     {"edge_order", NULL, 'I', -1, LT_BY_NAME | LT_DEFAULT, {.i = 1}},
 };
 
-static const lt_parameter of_gradient_edge[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_graph_reads[] = {
     {"outputs", NULL, 'A', -1, 0, {0}},
     {"inputs", NULL, 'A', -1, 0, {0}},
@@ -2634,33 +1353,7 @@ static const lt_parameter of_graph_writes[] = {
     {"capture", NULL, 'B', -1, 0, {0}},
 };
 
-static const lt_parameter of_greater[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_greater_equal[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
 static const lt_parameter of_grid_sampler[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"grid", NULL, 'T', -1, 0, {0}},
-    {"interpolation_mode", NULL, 'I', -1, 0, {0}},
-    {"padding_mode", NULL, 'I', -1, 0, {0}},
-    {"align_corners", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_grid_sampler_2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"grid", NULL, 'T', -1, 0, {0}},
-    {"interpolation_mode", NULL, 'I', -1, 0, {0}},
-    {"padding_mode", NULL, 'I', -1, 0, {0}},
-    {"align_corners", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_grid_sampler_3d[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"grid", NULL, 'T', -1, 0, {0}},
     {"interpolation_mode", NULL, 'I', -1, 0, {0}},
@@ -2710,24 +1403,11 @@ static const lt_parameter of_gru_cell[] = {
     {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_gt[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
 static const lt_parameter of_hamming_window[] = {
     {"window_length", NULL, 'I', -1, 0, {0}},
     {"periodic", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
     {"alpha", NULL, 'F', -1, LT_DEFAULT, {.f = 0.54}},
     {"beta", NULL, 'F', -1, LT_DEFAULT, {.f = 0.46}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_hann_window[] = {
-    {"window_length", NULL, 'I', -1, 0, {0}},
-    {"periodic", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
@@ -2784,52 +1464,6 @@ static const lt_parameter of_histogramdd_edges[] = {
 static const lt_parameter of_hsmm[] = {
     {"mat1", NULL, 'T', -1, 0, {0}},
     {"mat2", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_hsplit[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"sections", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_hsplit_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'V', -1, 0, {0}},
-};
-
-static const lt_parameter of_hspmm[] = {
-    {"mat1", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_hstack[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
-};
-
-static const lt_parameter of_hypot[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_i0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_igamma[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_igammac[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_imag[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_increment_version[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_index_add[] = {
@@ -2893,19 +1527,6 @@ static const lt_parameter of_index_set_scalar_[] = {
     {"value", NULL, 'S', -1, 0, {0}},
 };
 
-static const lt_parameter of_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_indices_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_inner[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_instance_norm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
@@ -2918,115 +1539,11 @@ static const lt_parameter of_instance_norm[] = {
     {"cudnn_enabled", NULL, 'B', -1, 0, {0}},
 };
 
-static const lt_parameter of_int_repr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_inverse[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_autocast_enabled[] = {
-    {"device_type", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_coalesced[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_conj[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_contiguous[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
-};
-
-static const lt_parameter of_is_grad[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_inference[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_leaf[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_neg[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_nonzero[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_pinned[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_quantized[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_read_only[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_same_size[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_set_to[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"tensor", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_is_shared[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_isclose[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-    {"rtol", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
-    {"atol", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-08}},
-    {"equal_nan", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_isfinite[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_isin[] = {
     {"elements", NULL, 'P', -1, 0, {0}},
     {"test_elements", NULL, 'O', -1, 0, {0}},
     {"assume_unique", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
     {"invert", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_isinf[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_isnan[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_isneginf[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_isposinf[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_isreal[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_istft[] = {
@@ -3042,14 +1559,6 @@ static const lt_parameter of_istft[] = {
     {"return_complex", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_item[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_jvp_detach[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_jvp_end[] = {
     {"level", NULL, 'I', -1, 0, {0}},
 };
@@ -3059,16 +1568,7 @@ static const lt_parameter of_jvp_input[] = {
     {"keep", NULL, 'B', -1, 0, {0}},
 };
 
-static const lt_parameter of_jvp_level[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_jvp_primal[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"level", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_jvp_tangent[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"level", NULL, 'I', -1, 0, {0}},
 };
@@ -3088,11 +1588,6 @@ static const lt_parameter of_kaiser_window[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_kron[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_kthvalue[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"k", NULL, 'I', -1, 0, {0}},
@@ -3109,43 +1604,10 @@ static const lt_parameter of_layer_norm[] = {
     {"cudnn_enable", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
 
-static const lt_parameter of_lcm[] = {
-    {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"other", NULL, 'T', -1, LT_INTEGERS, {0}},
-};
-
-static const lt_parameter of_ldexp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_le[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_lend[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_lerp[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"end", NULL, 'T', -1, 0, {0}},
     {"weight", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_less[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_less_equal[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_lgamma[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_linalg_cholesky[] = {
@@ -3186,20 +1648,7 @@ static const lt_parameter of_linalg_diagonal[] = {
     {"dim2", NULL, 'I', 0, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
-static const lt_parameter of_linalg_eig[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_linalg_eigh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"UPLO", NULL, 'U', -1, LT_DEFAULT, {.text = "L"}},
-};
-
-static const lt_parameter of_linalg_eigvals[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_linalg_eigvalsh[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"UPLO", NULL, 'U', -1, LT_DEFAULT, {.text = "L"}},
 };
@@ -3207,10 +1656,6 @@ static const lt_parameter of_linalg_eigvalsh[] = {
 static const lt_parameter of_linalg_householder_product[] = {
     {"input", NULL, 'T', -1, 0, {0}},
     {"tau", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_linalg_inv[] = {
-    {"A", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_linalg_inv_ex[] = {
@@ -3248,11 +1693,6 @@ static const lt_parameter of_linalg_lu[] = {
     {"pivot", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
 };
 
-static const lt_parameter of_linalg_lu_factor[] = {
-    {"A", NULL, 'T', -1, 0, {0}},
-    {"pivot", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
-};
-
 static const lt_parameter of_linalg_lu_factor_ex[] = {
     {"A", NULL, 'T', -1, 0, {0}},
     {"pivot", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
@@ -3265,15 +1705,6 @@ static const lt_parameter of_linalg_lu_solve[] = {
     {"B", NULL, 'T', -1, 0, {0}},
     {"left", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
     {"adjoint", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_linalg_matmul[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_linalg_matrix_exp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_linalg_matrix_norm[] = {
@@ -3323,14 +1754,6 @@ static const lt_parameter of_linalg_matrix_rank_tol_tensor[] = {
     {"hermitian", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_linalg_matrix_sqrth[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_linalg_multi_dot[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
-};
-
 static const lt_parameter of_linalg_norm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"ord", NULL, 's', -1, LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
@@ -3347,20 +1770,6 @@ static const lt_parameter of_linalg_norm_ord_str[] = {
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
-static const lt_parameter of_linalg_pinv[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"atol", NULL, 'f', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"rtol", NULL, 'f', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"hermitian", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_linalg_pinv_atol_rtol_tensor[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"atol", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"rtol", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"hermitian", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
 static const lt_parameter of_linalg_pinv_rcond[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"rcond", NULL, 'F', -1, 0, {0}},
@@ -3373,17 +1782,9 @@ static const lt_parameter of_linalg_pinv_rcond_tensor[] = {
     {"hermitian", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_linalg_polar[] = {
-    {"A", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_linalg_qr[] = {
     {"A", NULL, 'T', -1, 0, {0}},
     {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "reduced"}},
-};
-
-static const lt_parameter of_linalg_slogdet[] = {
-    {"A", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_linalg_solve[] = {
@@ -3495,12 +1896,6 @@ static const lt_parameter of_load_bytes[] = {
     {"map_location", NULL, 'u', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_load_dict[] = {
-    {"path", NULL, 'U', -1, 0, {0}},
-    {"map_location", NULL, 'u', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"mmap", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
 static const lt_parameter of_lobpcg[] = {
     {"A", NULL, 'T', -1, 0, {0}},
     {"k", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
@@ -3514,22 +1909,6 @@ static const lt_parameter of_lobpcg[] = {
     {"method", NULL, 'u', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_log[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_log10[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_log1p[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_log2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_log_normal_[] = {
     {"self", NULL, 'T', -1, LT_MUTATED, {0}},
     {"mean", NULL, 'F', -1, LT_DEFAULT, {.f = 1}},
@@ -3541,44 +1920,6 @@ static const lt_parameter of_log_softmax[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_logaddexp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_logaddexp2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_logcumsumexp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-};
-
-static const lt_parameter of_logdet[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_logical_and[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_logical_not[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_logical_or[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_logical_xor[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_logit[] = {
@@ -3626,12 +1967,6 @@ static const lt_parameter of_logspace_tensor_tensor[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_logsumexp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'L', 0, 0, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
 static const lt_parameter of_lstm[] = {
     {"input", NULL, 'T', -1, 0, {0}},
     {"hx", NULL, 'A', -1, 0, {0}},
@@ -3665,11 +2000,6 @@ static const lt_parameter of_lstm_cell[] = {
     {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_lt[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
 static const lt_parameter of_lu[] = {
     {"self", "A", 'T', -1, 0, {0}},
     {"pivot", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
@@ -3691,14 +2021,6 @@ static const lt_parameter of_lu_unpack[] = {
 static const lt_parameter of_lyapunov[] = {
     {"H", NULL, 'T', -1, 0, {0}},
     {"G", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_mH[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_mT[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_make_per_channel_quantized_tensor[] = {
@@ -3740,33 +2062,10 @@ static const lt_parameter of_masked_select[] = {
     {"mask", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_matmul[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_matrix_exp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_matrix_power[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"n", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_max[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_max_dim[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_max_other[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_max_pool1d[] = {
@@ -3778,53 +2077,11 @@ static const lt_parameter of_max_pool1d[] = {
     {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_max_pool1d_with_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_max_pool2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_max_pool3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_maximum[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_mean[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_median[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_median_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_memory_stats_of[] = {
@@ -3834,31 +2091,6 @@ static const lt_parameter of_memory_stats_of[] = {
 static const lt_parameter of_meshgrid[] = {
     {"tensors", NULL, 'R', -1, 0, {0}},
     {"indexing", NULL, 'u', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_min[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_min_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_min_other[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_minimum[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_mm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_mode[] = {
@@ -3879,37 +2111,11 @@ static const lt_parameter of_moveaxis_list[] = {
     {"destination", NULL, 'L', 0, 0, {0}},
 };
 
-static const lt_parameter of_movedim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"source", NULL, 'I', 0, 0, {0}},
-    {"destination", NULL, 'I', 0, 0, {0}},
-};
-
-static const lt_parameter of_movedim_list[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"source", NULL, 'L', 0, 0, {0}},
-    {"destination", NULL, 'L', 0, 0, {0}},
-};
-
-static const lt_parameter of_msort[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_mul[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
 static const lt_parameter of_multinomial[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"num_samples", NULL, 'I', -1, 0, {0}},
     {"replacement", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_multiply[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
 };
 
 static const lt_parameter of_mv[] = {
@@ -3922,32 +2128,11 @@ static const lt_parameter of_mvlgamma[] = {
     {"p", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_names[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_nan_to_num[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"nan", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"posinf", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"neginf", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nanmean[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_nanmedian[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_nanmedian_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_nanquantile[] = {
@@ -3956,13 +2141,6 @@ static const lt_parameter of_nanquantile[] = {
     {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"interpolation", NULL, 'U', -1, LT_BY_NAME | LT_DEFAULT, {.text = "linear"}},
-};
-
-static const lt_parameter of_nansum[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
 static const lt_parameter of_narrow[] = {
@@ -3979,13 +2157,6 @@ static const lt_parameter of_narrow_tensor[] = {
     {"length", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_narrow_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"start", NULL, 'I', -1, 0, {0}},
-    {"length", NULL, 'I', -1, 0, {0}},
-};
-
 static const lt_parameter of_native_batch_norm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
@@ -3995,11 +2166,6 @@ static const lt_parameter of_native_batch_norm[] = {
     {"training", NULL, 'B', -1, 0, {0}},
     {"momentum", NULL, 'F', -1, 0, {0}},
     {"eps", NULL, 'F', -1, 0, {0}},
-};
-
-static const lt_parameter of_native_channel_shuffle[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"groups", NULL, 'I', -1, 0, {0}},
 };
 
 static const lt_parameter of_native_group_norm[] = {
@@ -4019,23 +2185,6 @@ static const lt_parameter of_native_layer_norm[] = {
     {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
     {"bias", NULL, 't', -1, LT_OPTIONAL, {0}},
     {"eps", NULL, 'F', -1, 0, {0}},
-};
-
-static const lt_parameter of_ne[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_neg[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_neg_view[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_negative[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_new_empty[] = {
@@ -4064,51 +2213,6 @@ static const lt_parameter of_new_full[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_new_handle[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_new_ones[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_new_zeros[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_nextafter[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_nn_adaptive_avg_pool2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_nn_adaptive_avg_pool3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_nn_adaptive_max_pool2d_with_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_nn_adaptive_max_pool3d_with_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
 static const lt_parameter of_nn_affine_grid[] = {
     {"theta", NULL, 'T', -1, 0, {0}},
     {"size", NULL, 'L', -1, 0, {0}},
@@ -4123,16 +2227,6 @@ static const lt_parameter of_nn_alpha_dropout[] = {
 };
 
 static const lt_parameter of_nn_avg_pool2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-    {"count_include_pad", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"divisor_override", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-};
-
-static const lt_parameter of_nn_avg_pool3d[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"kernel_size", NULL, 'L', -1, 0, {0}},
     {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -4220,32 +2314,6 @@ static const lt_parameter of_nn_dropout[] = {
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_nn_dropout1d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
-    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_dropout2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
-    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_dropout3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
-    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_elu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"alpha", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
-};
-
 static const lt_parameter of_nn_embedding[] = {
     {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"weight", NULL, 'T', -1, 0, {0}},
@@ -4270,13 +2338,6 @@ static const lt_parameter of_nn_embedding_bag[] = {
     {"padding_idx", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
-static const lt_parameter of_nn_feature_alpha_dropout[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
-    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
 static const lt_parameter of_nn_fold[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"output_size", NULL, 'L', -1, 0, {0}},
@@ -4287,33 +2348,6 @@ static const lt_parameter of_nn_fold[] = {
 };
 
 static const lt_parameter of_nn_fractional_max_pool2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_fractional_max_pool2d_with_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_fractional_max_pool3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_fractional_max_pool3d_with_indices[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"kernel_size", NULL, 'L', -1, 0, {0}},
     {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -4364,14 +2398,6 @@ static const lt_parameter of_nn_gumbel_softmax[] = {
     {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-10}},
     {"dim", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_hardsigmoid[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_nn_hardswish[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_nn_hardtanh[] = {
@@ -4475,65 +2501,11 @@ static const lt_parameter of_nn_local_response_norm[] = {
     {"k", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
 };
 
-static const lt_parameter of_nn_log_softmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_nn_logsigmoid[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_nn_lp_pool1d[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"norm_type", NULL, 'F', -1, 0, {0}},
     {"kernel_size", NULL, 'L', -1, 0, {0}},
     {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_nn_lp_pool2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"norm_type", NULL, 'F', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_nn_lp_pool3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"norm_type", NULL, 'F', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_nn_margin_ranking_loss[] = {
-    {"input1", NULL, 'T', -1, 0, {0}},
-    {"input2", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
-    {"margin", NULL, 'F', -1, LT_DEFAULT, {.f = 0}},
-    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
-};
-
-static const lt_parameter of_nn_max_pool2d_with_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
-    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_nn_max_pool3d_with_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
     {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
@@ -4544,37 +2516,6 @@ static const lt_parameter of_nn_max_unpool1d[] = {
     {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
     {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_max_unpool2d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_max_unpool3d[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"kernel_size", NULL, 'L', -1, 0, {0}},
-    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
-    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nn_mish[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_nn_mse_loss[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
-    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
-    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_nn_multi_head_attention_forward[] = {
@@ -4624,15 +2565,6 @@ static const lt_parameter of_nn_multilabel_margin_loss[] = {
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
 };
 
-static const lt_parameter of_nn_multilabel_soft_margin_loss[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
-};
-
 static const lt_parameter of_nn_nll_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, LT_INTEGERS, {0}},
@@ -4673,10 +2605,6 @@ static const lt_parameter of_nn_poisson_nll_loss[] = {
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
 };
 
-static const lt_parameter of_nn_relu6[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_nn_rms_norm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"normalized_shape", NULL, 'L', -1, 0, {0}},
@@ -4693,10 +2621,6 @@ static const lt_parameter of_nn_scaled_dot_product_attention[] = {
     {"is_causal", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"scale", NULL, 'f', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
     {"enable_gqa", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_nn_silu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_nn_smooth_l1_loss[] = {
@@ -4716,35 +2640,10 @@ static const lt_parameter of_nn_soft_margin_loss[] = {
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
 };
 
-static const lt_parameter of_nn_softmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_nn_softmin[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
 static const lt_parameter of_nn_softplus[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"beta", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
     {"threshold", NULL, 'F', -1, LT_DEFAULT, {.f = 20.0}},
-};
-
-static const lt_parameter of_nn_softshrink[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"lambd", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
-};
-
-static const lt_parameter of_nn_softsign[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_nn_tanhshrink[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_nn_triplet_margin_loss[] = {
@@ -4782,16 +2681,6 @@ static const lt_parameter of_nn_upsample_bilinear[] = {
     {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_nn_upsample_nearest[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_nnz[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_node_call[] = {
     {"self", NULL, 'J', -1, 0, {0}},
     {"grads", NULL, 'Z', -1, LT_OPTIONAL, {0}},
@@ -4804,18 +2693,6 @@ static const lt_parameter of_node_context[] = {
 static const lt_parameter of_node_edge[] = {
     {"self", NULL, 'J', -1, 0, {0}},
     {"i", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_node_edges[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
-};
-
-static const lt_parameter of_node_id[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
-};
-
-static const lt_parameter of_node_name[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
 };
 
 static const lt_parameter of_node_pack_saved[] = {
@@ -4836,20 +2713,9 @@ static const lt_parameter of_node_register_hook[] = {
     {"deleter", NULL, 'Q', -1, 0, {0}},
 };
 
-static const lt_parameter of_node_register_prehook[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
-    {"hook", NULL, 'Q', -1, LT_CALLS_BACK, {0}},
-    {"context", NULL, 'Q', -1, 0, {0}},
-    {"deleter", NULL, 'Q', -1, 0, {0}},
-};
-
 static const lt_parameter of_node_result[] = {
     {"self", NULL, 'J', -1, 0, {0}},
     {"output", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_node_saved[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
 };
 
 static const lt_parameter of_node_saved_as[] = {
@@ -4857,30 +2723,10 @@ static const lt_parameter of_node_saved_as[] = {
     {"name", NULL, 'U', -1, 0, {0}},
 };
 
-static const lt_parameter of_node_saved_names[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
-};
-
 static const lt_parameter of_node_set_context[] = {
     {"self", NULL, 'J', -1, 0, {0}},
     {"context", NULL, 'Q', -1, 0, {0}},
     {"deleter", NULL, 'Q', -1, 0, {0}},
-};
-
-static const lt_parameter of_node_variable[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
-};
-
-static const lt_parameter of_node_weak[] = {
-    {"self", NULL, 'J', -1, 0, {0}},
-};
-
-static const lt_parameter of_nonzero[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_nonzero_numpy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_nonzero_static[] = {
@@ -4928,22 +2774,8 @@ static const lt_parameter of_normal_[] = {
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_not_equal[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
 static const lt_parameter of_npy_length[] = {
     {"head", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_npy_load[] = {
-    {"path", NULL, 'U', -1, 0, {0}},
-    {"mmap", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_npy_load_bytes[] = {
-    {"data", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_npy_save[] = {
@@ -4951,16 +2783,8 @@ static const lt_parameter of_npy_save[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_npy_save_bytes[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_npz_load[] = {
     {"path", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_npz_load_bytes[] = {
-    {"data", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_npz_save[] = {
@@ -4987,14 +2811,6 @@ static const lt_parameter of_ones[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_ones_like[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-    {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
 static const lt_parameter of_orgqr[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"tau", NULL, 'T', -1, 0, {0}},
@@ -5006,15 +2822,6 @@ static const lt_parameter of_ormqr[] = {
     {"other", NULL, 'T', -1, 0, {0}},
     {"left", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
     {"transpose", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_outer[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"vec2", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_output_nr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_pack_padded_sequence[] = {
@@ -5055,24 +2862,10 @@ static const lt_parameter of_pdist[] = {
     {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 2}},
 };
 
-static const lt_parameter of_permute[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dims", NULL, 'V', 0, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_permute_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dims", NULL, 'V', 0, LT_SPREAD, {0}},
-};
-
 static const lt_parameter of_pickle_rename[] = {
     {"data", NULL, 'T', -1, 0, {0}},
     {"old", NULL, 'U', -1, 0, {0}},
     {"new", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_pin_memory[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_pinverse[] = {
@@ -5095,11 +2888,6 @@ static const lt_parameter of_pixel_unshuffle[] = {
     {"downscale_factor", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_poisson[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
 static const lt_parameter of_polar[] = {
     {"abs", NULL, 'T', -1, 0, {0}},
     {"angle", NULL, 'T', -1, 0, {0}},
@@ -5108,15 +2896,6 @@ static const lt_parameter of_polar[] = {
 static const lt_parameter of_polygamma[] = {
     {"n", NULL, 'I', -1, 0, {0}},
     {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_positive[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_pow[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"exponent", NULL, 'O', -1, 0, {0}},
 };
 
 static const lt_parameter of_prelu[] = {
@@ -5151,41 +2930,9 @@ static const lt_parameter of_put[] = {
     {"accumulate", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_q_per_channel_axis[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_q_per_channel_scales[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_q_per_channel_zero_points[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_q_scale[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_q_zero_point[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_qr[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"some", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-};
-
-static const lt_parameter of_qscheme[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantile[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"q", NULL, 'O', -1, 0, {0}},
-    {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-    {"interpolation", NULL, 'U', -1, LT_BY_NAME | LT_DEFAULT, {.text = "linear"}},
 };
 
 static const lt_parameter of_quantize_per_channel[] = {
@@ -5230,19 +2977,7 @@ static const lt_parameter of_quantized_add[] = {
     {"zero_point", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_quantized_add_relu[] = {
-    {"qa", NULL, 'T', -1, 0, {0}},
-    {"qb", NULL, 'T', -1, 0, {0}},
-    {"scale", NULL, 'F', -1, 0, {0}},
-    {"zero_point", NULL, 'I', -1, 0, {0}},
-};
-
 static const lt_parameter of_quantized_add_scalar[] = {
-    {"qa", NULL, 'T', -1, 0, {0}},
-    {"b", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantized_add_scalar_relu[] = {
     {"qa", NULL, 'T', -1, 0, {0}},
     {"b", NULL, 'S', -1, 0, {0}},
 };
@@ -5273,54 +3008,6 @@ static const lt_parameter of_quantized_linear_dynamic[] = {
 
 static const lt_parameter of_quantized_linear_pack[] = {
     {"weight", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantized_linear_relu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weight", NULL, 'T', -1, 0, {0}},
-    {"bias", NULL, 't', -1, LT_OPTIONAL, {0}},
-    {"scale", NULL, 'F', -1, 0, {0}},
-    {"zero_point", NULL, 'I', -1, 0, {0}},
-    {"packed", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_quantized_matmul[] = {
-    {"qa", NULL, 'T', -1, 0, {0}},
-    {"qb", NULL, 'T', -1, 0, {0}},
-    {"scale", NULL, 'F', -1, 0, {0}},
-    {"zero_point", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantized_mul[] = {
-    {"qa", NULL, 'T', -1, 0, {0}},
-    {"qb", NULL, 'T', -1, 0, {0}},
-    {"scale", NULL, 'F', -1, 0, {0}},
-    {"zero_point", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantized_mul_relu[] = {
-    {"qa", NULL, 'T', -1, 0, {0}},
-    {"qb", NULL, 'T', -1, 0, {0}},
-    {"scale", NULL, 'F', -1, 0, {0}},
-    {"zero_point", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantized_mul_scalar[] = {
-    {"qa", NULL, 'T', -1, 0, {0}},
-    {"b", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantized_mul_scalar_relu[] = {
-    {"qa", NULL, 'T', -1, 0, {0}},
-    {"b", NULL, 'S', -1, 0, {0}},
-};
-
-static const lt_parameter of_quantized_relu6[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_rad2deg[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_rand[] = {
@@ -5380,23 +3067,6 @@ static const lt_parameter of_randint_like_high[] = {
     {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
-static const lt_parameter of_randn[] = {
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_randn_like[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-    {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
 static const lt_parameter of_random_[] = {
     {"self", NULL, 'T', -1, LT_MUTATED, {0}},
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -5423,40 +3093,7 @@ static const lt_parameter of_randperm[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_range[] = {
-    {"start", NULL, 'S', -1, 0, {0}},
-    {"end", NULL, 'S', -1, 0, {0}},
-    {"step", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_ravel[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_real[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_reciprocal[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_record_function[] = {
-    {"name", NULL, 'U', -1, 0, {0}},
-    {"inputs", NULL, 'A', -1, 0, {0}},
-    {"outputs", NULL, 'Z', -1, LT_OPTIONAL, {0}},
-    {"constant", NULL, 'L', -1, 0, {0}},
-    {"saved", NULL, 'Z', -1, LT_OPTIONAL, {0}},
-    {"materialize", NULL, 'B', -1, 0, {0}},
-    {"backward", NULL, 'Q', -1, LT_CALLS_BACK, {0}},
-    {"context", NULL, 'Q', -1, 0, {0}},
-    {"deleter", NULL, 'Q', -1, 0, {0}},
-};
-
-static const lt_parameter of_record_function_weak[] = {
     {"name", NULL, 'U', -1, 0, {0}},
     {"inputs", NULL, 'A', -1, 0, {0}},
     {"outputs", NULL, 'Z', -1, LT_OPTIONAL, {0}},
@@ -5473,11 +3110,6 @@ static const lt_parameter of_record_stream[] = {
     {"stream", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_refine_names[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"names", NULL, 'K', -1, 0, {0}},
-};
-
 static const lt_parameter of_register_hook[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"hook", NULL, 'Q', -1, LT_CALLS_BACK, {0}},
@@ -5491,22 +3123,6 @@ static const lt_parameter of_register_multi_grad_hook[] = {
     {"hook", NULL, 'Q', -1, LT_CALLS_BACK, {0}},
     {"context", NULL, 'Q', -1, 0, {0}},
     {"deleter", NULL, 'Q', -1, 0, {0}},
-};
-
-static const lt_parameter of_register_post_accumulate_grad_hook[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"hook", NULL, 'Q', -1, LT_CALLS_BACK, {0}},
-    {"context", NULL, 'Q', -1, 0, {0}},
-    {"deleter", NULL, 'Q', -1, 0, {0}},
-};
-
-static const lt_parameter of_relu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_remainder[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
 };
 
 static const lt_parameter of_remove_hook[] = {
@@ -5554,18 +3170,9 @@ static const lt_parameter of_repeat_interleave_tensor[] = {
     {"output_size", NULL, 'i', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
-static const lt_parameter of_requires_grad[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_reshape[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"shape", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_reshape_as[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_resize_[] = {
@@ -5585,98 +3192,9 @@ static const lt_parameter of_resize_as_sparse_[] = {
     {"the_template", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_resolve_conj[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_resolve_neg[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_result_type[] = {
     {"tensor1", NULL, 'P', -1, 0, {0}},
     {"tensor2", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_retain_grad[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_retains_grad[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_rms_norm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"normalized_shape", NULL, 'L', -1, 0, {0}},
-    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"eps", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_rnn_relu[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"params", NULL, 'A', -1, 0, {0}},
-    {"has_biases", NULL, 'B', -1, 0, {0}},
-    {"num_layers", NULL, 'I', -1, 0, {0}},
-    {"dropout", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"bidirectional", NULL, 'B', -1, 0, {0}},
-    {"batch_first", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_rnn_relu_data[] = {
-    {"data", NULL, 'T', -1, 0, {0}},
-    {"batch_sizes", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"params", NULL, 'A', -1, 0, {0}},
-    {"has_biases", NULL, 'B', -1, 0, {0}},
-    {"num_layers", NULL, 'I', -1, 0, {0}},
-    {"dropout", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"bidirectional", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_rnn_relu_cell[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"w_ih", NULL, 'T', -1, 0, {0}},
-    {"w_hh", NULL, 'T', -1, 0, {0}},
-    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_rnn_tanh[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"params", NULL, 'A', -1, 0, {0}},
-    {"has_biases", NULL, 'B', -1, 0, {0}},
-    {"num_layers", NULL, 'I', -1, 0, {0}},
-    {"dropout", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"bidirectional", NULL, 'B', -1, 0, {0}},
-    {"batch_first", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_rnn_tanh_data[] = {
-    {"data", NULL, 'T', -1, 0, {0}},
-    {"batch_sizes", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"params", NULL, 'A', -1, 0, {0}},
-    {"has_biases", NULL, 'B', -1, 0, {0}},
-    {"num_layers", NULL, 'I', -1, 0, {0}},
-    {"dropout", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"bidirectional", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_rnn_tanh_cell[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"w_ih", NULL, 'T', -1, 0, {0}},
-    {"w_hh", NULL, 'T', -1, 0, {0}},
-    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_roll[] = {
@@ -5696,18 +3214,6 @@ static const lt_parameter of_round[] = {
     {"decimals", NULL, 'I', -1, LT_BY_NAME | LT_DEFAULT, {.i = 0}},
 };
 
-static const lt_parameter of_row_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_row_indices_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_row_stack[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
-};
-
 static const lt_parameter of_rrelu[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"lower", NULL, 'F', -1, LT_DEFAULT, {.f = 0.125}},
@@ -5716,36 +3222,16 @@ static const lt_parameter of_rrelu[] = {
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
-static const lt_parameter of_rsqrt[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_rsub[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'O', -1, 0, {0}},
     {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
-static const lt_parameter of_saddmm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat1", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-    {"beta", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_safetensors_load[] = {
-    {"data", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_safetensors_load_file[] = {
     {"path", NULL, 'U', -1, 0, {0}},
     {"only", NULL, 'k', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
     {"mmap", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
-};
-
-static const lt_parameter of_safetensors_open[] = {
-    {"path", NULL, 'U', -1, 0, {0}},
 };
 
 static const lt_parameter of_safetensors_save[] = {
@@ -5827,13 +3313,6 @@ static const lt_parameter of_scatter_value_reduce[] = {
     {"reduce", NULL, 'U', -1, LT_BY_NAME, {0}},
 };
 
-static const lt_parameter of_scatter_add[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
-    {"src", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_scatter_reduce[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
@@ -5869,21 +3348,11 @@ static const lt_parameter of_select[] = {
     {"index", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_select_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'I', -1, 0, {0}},
-};
-
 static const lt_parameter of_select_scatter[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"src", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"index", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_selu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_set_[] = {
@@ -5940,10 +3409,6 @@ static const lt_parameter of_set_data_[] = {
     {"data", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_set_default_device[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
 static const lt_parameter of_set_default_dtype[] = {
     {"d", NULL, 'd', -1, 0, {0}},
 };
@@ -5960,14 +3425,6 @@ static const lt_parameter of_set_float32_matmul_precision[] = {
 static const lt_parameter of_set_grad[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"grad", NULL, 't', -1, LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_set_grad_enabled[] = {
-    {"enabled", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_set_inference_mode[] = {
-    {"enabled", NULL, 'B', -1, 0, {0}},
 };
 
 static const lt_parameter of_set_memory_limit[] = {
@@ -5987,39 +3444,7 @@ static const lt_parameter of_set_warn_always[] = {
     {"b", NULL, 'B', -1, 0, {0}},
 };
 
-static const lt_parameter of_sgn[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_share_memory_[] = {
-    {"self", NULL, 'T', -1, LT_MUTATED | LT_MOVED, {0}},
-};
-
-static const lt_parameter of_sigmoid[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_sign[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_signal_windows_bartlett[] = {
-    {"M", NULL, 'I', -1, 0, {0}},
-    {"sym", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_signal_windows_blackman[] = {
-    {"M", NULL, 'I', -1, 0, {0}},
-    {"sym", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_signal_windows_cosine[] = {
     {"M", NULL, 'I', -1, 0, {0}},
     {"sym", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
@@ -6064,33 +3489,9 @@ static const lt_parameter of_signal_windows_general_hamming[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_signal_windows_hamming[] = {
-    {"M", NULL, 'I', -1, 0, {0}},
-    {"sym", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_signal_windows_hann[] = {
-    {"M", NULL, 'I', -1, 0, {0}},
-    {"sym", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
 static const lt_parameter of_signal_windows_kaiser[] = {
     {"M", NULL, 'I', -1, 0, {0}},
     {"beta", NULL, 'F', -1, LT_BY_NAME | LT_DEFAULT, {.f = 12.0}},
-    {"sym", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_signal_windows_nuttall[] = {
-    {"M", NULL, 'I', -1, 0, {0}},
     {"sym", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
@@ -6104,31 +3505,7 @@ static const lt_parameter of_signal_pad[] = {
     {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "reflect"}},
 };
 
-static const lt_parameter of_signbit[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_sin[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_sinc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_sinh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_slice[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-    {"start", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"end", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-    {"step", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
-};
-
-static const lt_parameter of_slice_copy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
     {"start", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
@@ -6145,40 +3522,11 @@ static const lt_parameter of_slice_scatter[] = {
     {"step", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
 };
 
-static const lt_parameter of_slogdet[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_smm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_softmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_sort[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
-    {"descending", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
 static const lt_parameter of_sort_stable[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"stable", NULL, 'b', -1, LT_BY_NAME | LT_OPTIONAL, {0}},
     {"dim", NULL, 'I', 0, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"descending", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_sparse_addmm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat1", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-    {"beta", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_sparse_log_softmax[] = {
@@ -6187,29 +3535,10 @@ static const lt_parameter of_sparse_log_softmax[] = {
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
-static const lt_parameter of_sparse_mm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_sparse_mm_reduce[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"mat2", NULL, 'T', -1, 0, {0}},
     {"reduce", NULL, 'U', -1, 0, {0}},
-};
-
-static const lt_parameter of_sparse_sampled_addmm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat1", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-    {"beta", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_sparse_softmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', -1, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
 static const lt_parameter of_sparse_spdiags[] = {
@@ -6217,11 +3546,6 @@ static const lt_parameter of_sparse_spdiags[] = {
     {"offsets", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"shape", NULL, 'L', -1, 0, {0}},
     {"layout", NULL, 'y', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_sparse_spsolve[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_sparse_sum[] = {
@@ -6249,15 +3573,6 @@ static const lt_parameter of_sparse_coo_tensor[] = {
     {"is_coalesced", NULL, 'b', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
-static const lt_parameter of_sparse_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_sparse_mask[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mask", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_sparse_resize_[] = {
     {"self", NULL, 'T', -1, LT_MUTATED, {0}},
     {"size", NULL, 'L', -1, 0, {0}},
@@ -6265,262 +3580,9 @@ static const lt_parameter of_sparse_resize_[] = {
     {"dense_dim", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_sparse_resize_and_clear_[] = {
-    {"self", NULL, 'T', -1, LT_MUTATED, {0}},
-    {"size", NULL, 'L', -1, 0, {0}},
-    {"sparse_dim", NULL, 'I', -1, 0, {0}},
-    {"dense_dim", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_airy_ai[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_bessel_j0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_bessel_j1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_bessel_y0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_bessel_y1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_special_chebyshev_polynomial_t[] = {
     {"x", NULL, 'P', -1, 0, {0}},
     {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_chebyshev_polynomial_u[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_chebyshev_polynomial_v[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_chebyshev_polynomial_w[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_digamma[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_entr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_erf[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_erfc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_erfcx[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_erfinv[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_exp2[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_expit[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_expm1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_gammainc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_gammaincc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_gammaln[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_hermite_polynomial_h[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_hermite_polynomial_he[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_i0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_i0e[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_i1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_i1e[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_laguerre_polynomial_l[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_legendre_polynomial_p[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_log1p[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_log_ndtr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_log_softmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_special_logit[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"eps", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-};
-
-static const lt_parameter of_special_logsumexp[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'L', 0, 0, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_special_modified_bessel_i0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_modified_bessel_i1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_modified_bessel_k0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_modified_bessel_k1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_multigammaln[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"p", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_ndtr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_ndtri[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_polygamma[] = {
-    {"n", NULL, 'I', -1, 0, {0}},
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_psi[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_round[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"decimals", NULL, 'I', -1, LT_BY_NAME | LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_special_scaled_modified_bessel_k0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_scaled_modified_bessel_k1[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_shifted_chebyshev_polynomial_t[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_shifted_chebyshev_polynomial_u[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_shifted_chebyshev_polynomial_v[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_shifted_chebyshev_polynomial_w[] = {
-    {"x", NULL, 'P', -1, 0, {0}},
-    {"n", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_sinc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_softmax[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_special_spherical_bessel_j0[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_xlog1py[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_xlogy[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_special_zeta[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
 };
 
 static const lt_parameter of_split[] = {
@@ -6547,69 +3609,14 @@ static const lt_parameter of_split_with_sizes[] = {
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
 };
 
-static const lt_parameter of_split_with_sizes_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"split_sizes", NULL, 'L', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_spmm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_sqrt[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_square[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_squeeze[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_squeeze_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-};
-
 static const lt_parameter of_squeeze_dims[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'V', 0, LT_SPREAD, {0}},
 };
 
-static const lt_parameter of_squeeze_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_squeeze_copy_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-};
-
-static const lt_parameter of_squeeze_copy_dims[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'V', 0, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_sspaddmm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"mat1", NULL, 'T', -1, 0, {0}},
-    {"mat2", NULL, 'T', -1, 0, {0}},
-    {"beta", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
 static const lt_parameter of_stack[] = {
     {"tensors", NULL, 'A', -1, 0, {0}},
     {"dim", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_standard_gamma[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"generator", NULL, 'g', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_standard_gamma_grad[] = {
@@ -6630,25 +3637,6 @@ static const lt_parameter of_std_correction[] = {
 };
 
 static const lt_parameter of_std_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_OPTIONAL, {0}},
-    {"unbiased", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_std_mean[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"unbiased", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-};
-
-static const lt_parameter of_std_mean_correction[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"correction", NULL, 's', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_std_mean_dim[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'l', 0, LT_OPTIONAL, {0}},
     {"unbiased", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
@@ -6683,18 +3671,6 @@ static const lt_parameter of_storage_copy_[] = {
     {"source", NULL, 'W', -1, 0, {0}},
 };
 
-static const lt_parameter of_storage_data_ptr[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_descriptor[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_filename[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
 static const lt_parameter of_storage_fill_[] = {
     {"self", NULL, 'W', -1, LT_MUTATED, {0}},
     {"value", NULL, 'I', -1, 0, {0}},
@@ -6711,37 +3687,9 @@ static const lt_parameter of_storage_from_file[] = {
     {"nbytes", NULL, 'I', -1, LT_BY_NAME | LT_DEFAULT, {.i = 0}},
 };
 
-static const lt_parameter of_storage_get_device[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_id[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_is_pinned[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_is_shared[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_nbytes[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
 static const lt_parameter of_storage_new[] = {
     {"nbytes", NULL, 'I', -1, 0, {0}},
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_storage_pin_memory[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_resizable[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
 };
 
 static const lt_parameter of_storage_resize_[] = {
@@ -6764,23 +3712,6 @@ static const lt_parameter of_storage_to_string[] = {
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_ANY_DTYPE | LT_OPTIONAL, {.i = -1}},
 };
 
-static const lt_parameter of_storage_use_count[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-};
-
-static const lt_parameter of_storage_view[] = {
-    {"self", NULL, 'W', -1, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_ANY_DTYPE | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_stream_current[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
-static const lt_parameter of_stream_default[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
 static const lt_parameter of_stream_device[] = {
     {"stream", NULL, 'I', -1, 0, {0}},
 };
@@ -6790,29 +3721,9 @@ static const lt_parameter of_stream_external[] = {
     {"handle", NULL, 'I', -1, 0, {0}},
 };
 
-static const lt_parameter of_stream_handle[] = {
-    {"stream", NULL, 'I', -1, 0, {0}},
-};
-
 static const lt_parameter of_stream_new[] = {
     {"device", NULL, 'c', -1, 0, {0}},
     {"priority", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_stream_priorities[] = {
-    {"device", NULL, 'c', -1, 0, {0}},
-};
-
-static const lt_parameter of_stream_query[] = {
-    {"stream", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_stream_set_current[] = {
-    {"stream", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_stream_synchronize[] = {
-    {"stream", NULL, 'I', -1, 0, {0}},
 };
 
 static const lt_parameter of_stream_wait_event[] = {
@@ -6823,30 +3734,6 @@ static const lt_parameter of_stream_wait_event[] = {
 static const lt_parameter of_stream_wait_stream[] = {
     {"stream", NULL, 'I', -1, 0, {0}},
     {"other", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_sub[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_subtract[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-};
-
-static const lt_parameter of_sum[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
-static const lt_parameter of_sum_to_size[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
 };
 
 static const lt_parameter of_svd[] = {
@@ -6874,14 +3761,6 @@ static const lt_parameter of_swapdims[] = {
     {"dim1", NULL, 'I', 0, 0, {0}},
 };
 
-static const lt_parameter of_t_matrix[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_t_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_take[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
@@ -6891,14 +3770,6 @@ static const lt_parameter of_take_along_dim[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-};
-
-static const lt_parameter of_tan[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_tanh[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_tensor_split[] = {
@@ -6977,23 +3848,7 @@ static const lt_parameter of_to_sparse_bsc[] = {
     {"dense_dim", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
-static const lt_parameter of_to_sparse_bsr[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"blocksize", NULL, 'L', -1, 0, {0}},
-    {"dense_dim", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-};
-
 static const lt_parameter of_to_sparse_coo[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dense_dim", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-};
-
-static const lt_parameter of_to_sparse_csc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dense_dim", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
-};
-
-static const lt_parameter of_to_sparse_csr[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dense_dim", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
@@ -7015,61 +3870,12 @@ static const lt_parameter of_topk[] = {
     {"sorted", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
 
-static const lt_parameter of_trace[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_transform_leave[] = {
-    {"level", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_transpose[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim0", NULL, 'I', 0, 0, {0}},
-    {"dim1", NULL, 'I', 0, 0, {0}},
-};
-
-static const lt_parameter of_transpose_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim0", NULL, 'I', 0, 0, {0}},
-    {"dim1", NULL, 'I', 0, 0, {0}},
-};
-
-static const lt_parameter of_trapezoid[] = {
-    {"y", NULL, 'T', -1, 0, {0}},
-    {"dx", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dim", NULL, 'I', 0, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-};
-
-static const lt_parameter of_trapezoid_x[] = {
-    {"y", NULL, 'T', -1, 0, {0}},
-    {"x", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-};
-
-static const lt_parameter of_trapz[] = {
-    {"y", NULL, 'T', -1, 0, {0}},
-    {"dx", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dim", NULL, 'I', 0, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-};
-
-static const lt_parameter of_trapz_x[] = {
-    {"y", NULL, 'T', -1, 0, {0}},
-    {"x", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-};
-
 static const lt_parameter of_triangular_solve[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"A", NULL, 'T', -1, 0, {0}},
     {"upper", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
     {"transpose", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"unitriangular", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_tril[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"diagonal", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
 };
 
 static const lt_parameter of_tril_indices[] = {
@@ -7081,35 +3887,7 @@ static const lt_parameter of_tril_indices[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_triu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"diagonal", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_triu_indices[] = {
-    {"row", NULL, 'I', -1, 0, {0}},
-    {"col", NULL, 'I', -1, 0, {0}},
-    {"offset", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_true_divide[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_trunc[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_unbind[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_unbind_copy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
 };
@@ -7128,13 +3906,6 @@ static const lt_parameter of_unflatten_names[] = {
 };
 
 static const lt_parameter of_unfold[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dimension", NULL, 'I', 0, 0, {0}},
-    {"size", NULL, 'I', -1, 0, {0}},
-    {"step", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_unfold_copy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dimension", NULL, 'I', 0, 0, {0}},
     {"size", NULL, 'I', -1, 0, {0}},
@@ -7168,48 +3939,9 @@ static const lt_parameter of_unravel_index[] = {
     {"shape", NULL, 'L', -1, LT_SPREAD, {0}},
 };
 
-static const lt_parameter of_unsafe_chunk[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"chunks", NULL, 'I', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_unsafe_split[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"split_size", NULL, 'I', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-};
-
-static const lt_parameter of_unsafe_split_with_sizes[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"split_sizes", NULL, 'L', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
-};
-
 static const lt_parameter of_unsqueeze[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_unsqueeze_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_untracked[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_untyped_storage[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_values[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_values_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_vander[] = {
@@ -7218,86 +3950,7 @@ static const lt_parameter of_vander[] = {
     {"increasing", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
-static const lt_parameter of_var[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"unbiased", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-};
-
-static const lt_parameter of_var_correction[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"correction", NULL, 's', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_var_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_OPTIONAL, {0}},
-    {"unbiased", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_var_mean[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"unbiased", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-};
-
-static const lt_parameter of_var_mean_correction[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"correction", NULL, 's', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_var_mean_dim[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'l', 0, LT_OPTIONAL, {0}},
-    {"unbiased", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
-    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
-};
-
-static const lt_parameter of_vdot[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_view[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
 static const lt_parameter of_view_dtype[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dtype", NULL, 'd', -1, 0, {0}},
-};
-
-static const lt_parameter of_view_as[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_view_as_complex[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_view_as_complex_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_view_as_real[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_view_as_real_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_view_copy[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
-};
-
-static const lt_parameter of_view_copy_dtype[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dtype", NULL, 'd', -1, 0, {0}},
 };
@@ -7307,51 +3960,10 @@ static const lt_parameter of_vmap_begin[] = {
     {"randomness", NULL, 'U', -1, 0, {0}},
 };
 
-static const lt_parameter of_vmap_end[] = {
-    {"level", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_vmap_level[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
-static const lt_parameter of_vmap_maps[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"level", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_vmap_randomness[] = {
-    {"level", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_vmap_spread[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-};
-
 static const lt_parameter of_vmap_unwrap[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"level", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_vmap_wrap[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dim", NULL, 'I', 0, 0, {0}},
-    {"level", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_vsplit[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"sections", NULL, 'I', -1, 0, {0}},
-};
-
-static const lt_parameter of_vsplit_indices[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'V', -1, 0, {0}},
-};
-
-static const lt_parameter of_vstack[] = {
-    {"tensors", NULL, 'A', -1, 0, {0}},
 };
 
 static const lt_parameter of_where[] = {
@@ -7364,49 +3976,25 @@ static const lt_parameter of_where_condition[] = {
     {"condition", NULL, 'T', -1, 0, {0}},
 };
 
-static const lt_parameter of_xlogy[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
-};
-
-static const lt_parameter of_zero_[] = {
-    {"self", NULL, 'T', -1, LT_MUTATED, {0}},
-};
-
-static const lt_parameter of_zeros[] = {
-    {"size", NULL, 'V', -1, LT_SPREAD, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-};
-
-static const lt_parameter of_zeros_like[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-    {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
-    {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
-};
-
 lt_operator lt_operators[] = {
     {lt_run, "H", "H", "H_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "T", "T", "T_", of_T, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "abs", "abs", "abs_", of_abs, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "absolute", "absolute", "absolute_", of_absolute, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "acos", "acos", "acos_", of_acos, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "acosh", "acosh", "acosh_", of_acosh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "T", "T", "T_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "abs", "abs", "abs_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "absolute", "absolute", "absolute_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "acos", "acos", "acos_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "acosh", "acosh", "acosh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "adaptive_avg_pool1d", "adaptive_avg_pool1d", "adaptive_avg_pool1d_", of_adaptive_avg_pool1d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "adaptive_max_pool1d", "adaptive_max_pool1d", "adaptive_max_pool1d_", of_adaptive_max_pool1d, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "adaptive_max_pool1d", "adaptive_max_pool1d", "adaptive_max_pool1d_", of_adaptive_avg_pool1d, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "add", "add", "add_", of_add, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "addbmm", "addbmm", "addbmm_", of_addbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addcdiv", "addcdiv", "addcdiv_", of_addcdiv, 4, "T", "out", "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "addcmul", "addcmul", "addcmul_", of_addcmul, 4, "T", "out", "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "addcmul", "addcmul", "addcmul_", of_addcdiv, 4, "T", "out", "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addmm", "addmm", "addmm_", of_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addmv", "addmv", "addmv_", of_addmv, 5, "T", "out", "(Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addr", "addr", "addr_", of_addr, 5, "T", "out", "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "adjoint", "adjoint", "adjoint_", of_adjoint, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "adjoint", "adjoint", "adjoint_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "affine_grid_generator", "affine_grid_generator", "affine_grid_generator_", of_affine_grid_generator, 3, "T", "out", "(Tensor theta, sequence of int size, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "alias_copy", "alias_copy", "alias_copy_", of_alias_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "alias_copy", "alias_copy", "alias_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "align_as", "align_as", "align_as_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "align_tensors", "align_tensors", "align_tensors_", of_align_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_BRIEF | LT_VIEWS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "align_to", "align_to", "align_to_", of_align_to, 2, "T", "out", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
@@ -7414,49 +4002,49 @@ lt_operator lt_operators[] = {
     {lt_run, "allclose", "allclose", "allclose_", of_allclose, 5, "B", "out", "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "alpha_dropout", "alpha_dropout", "alpha_dropout_", of_alpha_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "amax", "amax", "amax_", of_amax, 3, "T", "out", "(Tensor input, sequence of int dim=[], bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "amin", "amin", "amin_", of_amin, 3, "T", "out", "(Tensor input, sequence of int dim=[], bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "amin", "amin", "amin_", of_amax, 3, "T", "out", "(Tensor input, sequence of int dim=[], bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "aminmax", "aminmax", "aminmax_", of_aminmax, 3, "TT", "min\0max", "(Tensor input, *, int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "angle", "angle", "angle_", of_angle, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "any", "any", "any_", of_any, 3, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "angle", "angle", "angle_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "any", "any", "any_", of_all, 3, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "arange", "arange", "arange_", of_arange, 4, "T", "out", "(Number end, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "arange.start", "arange", "arange_", of_arange_start, 5, "T", "out", "(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "arange.start_step", "arange", "arange_", of_arange_start_step, 6, "T", "out", "(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "arccos", "arccos", "arccos_", of_arccos, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "arccosh", "arccosh", "arccosh_", of_arccosh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "arccos", "arccos", "arccos_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "arccosh", "arccosh", "arccosh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "archive_load", "archive_load", "archive_load_", of_archive_load, 2, "KA", "names\0records", "(str path, *, bool mmap=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "archive_load_bytes", "archive_load_bytes", "archive_load_bytes_", of_archive_load_bytes, 1, "KA", "names\0records", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "archive_save", "archive_save", "archive_save_", of_archive_save, 3, "", "", "(str path, sequence of str names, sequence of Tensor records)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "archive_save_bytes", "archive_save_bytes", "archive_save_bytes_", of_archive_save_bytes, 2, "T", "out", "(sequence of str names, sequence of Tensor records)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "arcsin", "arcsin", "arcsin_", of_arcsin, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "arcsinh", "arcsinh", "arcsinh_", of_arcsinh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "arctan", "arctan", "arctan_", of_arctan, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "arctan2", "arctan2", "arctan2_", of_arctan2, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "arctanh", "arctanh", "arctanh_", of_arctanh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "arcsin", "arcsin", "arcsin_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "arcsinh", "arcsinh", "arcsinh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "arctan", "arctan", "arctan_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "arctan2", "arctan2", "arctan2_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "arctanh", "arctanh", "arctanh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "argmax", "argmax", "argmax_", of_argmax, 3, "T", "out", "(Tensor input, int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "argmin", "argmin", "argmin_", of_argmin, 3, "T", "out", "(Tensor input, int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "argmin", "argmin", "argmin_", of_argmax, 3, "T", "out", "(Tensor input, int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "argsort", "argsort", "argsort_", of_argsort, 3, "T", "out", "(Tensor input, int dim=-1, bool descending=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "argsort.stable", "argsort", "argsort_", of_argsort_stable, 4, "T", "out", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "argwhere", "argwhere", "argwhere_", of_argwhere, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "argwhere", "argwhere", "argwhere_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "as_strided", "as_strided", "as_strided_", of_as_strided, 4, "T", "out", "(Tensor input, sequence of int size, sequence of int stride, int storage_offset=None)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "as_strided_copy", "as_strided_copy", "as_strided_copy_", of_as_strided_copy, 4, "T", "out", "(Tensor input, sequence of int size, sequence of int stride, int storage_offset=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "as_strided_copy", "as_strided_copy", "as_strided_copy_", of_as_strided, 4, "T", "out", "(Tensor input, sequence of int size, sequence of int stride, int storage_offset=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "as_strided_scatter", "as_strided_scatter", "as_strided_scatter_", of_as_strided_scatter, 5, "T", "out", "(Tensor input, Tensor src, sequence of int size, sequence of int stride, int storage_offset=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "asin", "asin", "asin_", of_asin, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "asinh", "asinh", "asinh_", of_asinh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "atan", "atan", "atan_", of_atan, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "atan2", "atan2", "atan2_", of_atan2, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "atanh", "atanh", "atanh_", of_atanh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "atleast_1d", "atleast_1d", "atleast_1d_", of_atleast_1d, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "atleast_1d.sequence", "atleast_1d", "atleast_1d_", of_atleast_1d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "atleast_2d", "atleast_2d", "atleast_2d_", of_atleast_2d, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "atleast_2d.sequence", "atleast_2d", "atleast_2d_", of_atleast_2d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "atleast_3d", "atleast_3d", "atleast_3d_", of_atleast_3d, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "atleast_3d.sequence", "atleast_3d", "atleast_3d_", of_atleast_3d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
+    {lt_run, "asin", "asin", "asin_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "asinh", "asinh", "asinh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "atan", "atan", "atan_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "atan2", "atan2", "atan2_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "atanh", "atanh", "atanh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "atleast_1d", "atleast_1d", "atleast_1d_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "atleast_1d.sequence", "atleast_1d", "atleast_1d_", of_align_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
+    {lt_run, "atleast_2d", "atleast_2d", "atleast_2d_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "atleast_2d.sequence", "atleast_2d", "atleast_2d_", of_align_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
+    {lt_run, "atleast_3d", "atleast_3d", "atleast_3d_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "atleast_3d.sequence", "atleast_3d", "atleast_3d_", of_align_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "autocast_decrement_nesting", "autocast_decrement_nesting", "autocast_decrement_nesting_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "autocast_increment_nesting", "autocast_increment_nesting", "autocast_increment_nesting_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "autograd_grad", "autograd_grad", "autograd_grad_", of_autograd_grad, 7, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, sequence of Tensor grad_outputs=[], bool retain_graph=None, bool create_graph=False, bool allow_unused=False, bool materialize_grads=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "avg_pool1d", "avg_pool1d", "avg_pool1d_", of_avg_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "backward", "backward", "backward_", of_backward, 5, "", "", "(sequence of Tensor tensors, sequence of Tensor gradients=[], bool retain_graph=None, bool create_graph=False, sequence of Tensor inputs=[])", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "baddbmm", "baddbmm", "baddbmm_", of_baddbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "baddbmm", "baddbmm", "baddbmm_", of_addbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "bartlett_window", "bartlett_window", "bartlett_window_", of_bartlett_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "batch_norm", "batch_norm", "batch_norm_", of_batch_norm, 9, "T", "out", "(Tensor input, Tensor weight, Tensor bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps, bool cudnn_enabled)", 3, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "bernoulli", "bernoulli", "bernoulli_", of_bernoulli, 2, "T", "out", "(Tensor input, *, Generator generator=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -7467,30 +4055,30 @@ lt_operator lt_operators[] = {
     {lt_run, "bincount", "bincount", "bincount_", of_bincount, 3, "T", "out", "(Tensor input, Tensor weights=None, int minlength=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "binomial", "binomial", "binomial_", of_binomial, 3, "T", "out", "(Tensor count, Tensor prob, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "bitwise_and", "bitwise_and", "bitwise_and_", of_bitwise_and, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "bitwise_left_shift", "bitwise_left_shift", "bitwise_left_shift_", of_bitwise_left_shift, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "bitwise_left_shift", "bitwise_left_shift", "bitwise_left_shift_", of_bitwise_and, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "bitwise_not", "bitwise_not", "bitwise_not_", of_bitwise_not, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "bitwise_or", "bitwise_or", "bitwise_or_", of_bitwise_or, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "bitwise_right_shift", "bitwise_right_shift", "bitwise_right_shift_", of_bitwise_right_shift, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "bitwise_xor", "bitwise_xor", "bitwise_xor_", of_bitwise_xor, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "blackman_window", "blackman_window", "blackman_window_", of_blackman_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "block_diag", "block_diag", "block_diag_", of_block_diag, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "bitwise_or", "bitwise_or", "bitwise_or_", of_bitwise_and, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "bitwise_right_shift", "bitwise_right_shift", "bitwise_right_shift_", of_bitwise_and, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "bitwise_xor", "bitwise_xor", "bitwise_xor_", of_bitwise_and, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "blackman_window", "blackman_window", "blackman_window_", of_bartlett_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "block_diag", "block_diag", "block_diag_", of_align_tensors, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "bmm", "bmm", "bmm_", of_bmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "broadcast_tensors", "broadcast_tensors", "broadcast_tensors_", of_broadcast_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "broadcast_tensors", "broadcast_tensors", "broadcast_tensors_", of_align_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "broadcast_to", "broadcast_to", "broadcast_to_", of_broadcast_to, 2, "T", "out", "(Tensor input, sequence of int size)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "bucketize", "bucketize", "bucketize_", of_bucketize, 4, "T", "out", "(Tensor|Number input, Tensor boundaries, *, bool out_int32=False, bool right=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "can_cast", "can_cast", "can_cast_", of_can_cast, 2, "B", "out", "(dtype from_, dtype to)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "cartesian_prod", "cartesian_prod", "cartesian_prod_", of_cartesian_prod, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "cartesian_prod", "cartesian_prod", "cartesian_prod_", of_align_tensors, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "cat", "cat", "cat_", of_cat, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cauchy_", "cauchy_", "cauchy_", of_cauchy_, 4, "", "", "(Tensor input, float median=0, float sigma=1, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "ccol_indices", "ccol_indices", "ccol_indices_", of_ccol_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "ccol_indices_copy", "ccol_indices_copy", "ccol_indices_copy_", of_ccol_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "ccol_indices", "ccol_indices", "ccol_indices_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "ccol_indices_copy", "ccol_indices_copy", "ccol_indices_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cdist", "cdist", "cdist_", of_cdist, 4, "T", "out", "(Tensor x1, Tensor x2, float p=2.0, str compute_mode=\"use_mm_for_euclid_dist_if_necessary\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "ceil", "ceil", "ceil_", of_ceil, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "ceil", "ceil", "ceil_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "celu", "celu", "celu_", of_celu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "chain_matmul", "chain_matmul", "chain_matmul_", of_chain_matmul, 1, "T", "out", "(sequence of Tensor matrices)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "channel_shuffle", "channel_shuffle", "channel_shuffle_", of_channel_shuffle, 2, "T", "out", "(Tensor input, int groups)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "cholesky", "cholesky", "cholesky_", of_cholesky, 2, "T", "out", "(Tensor input, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "cholesky_inverse", "cholesky_inverse", "cholesky_inverse_", of_cholesky_inverse, 2, "T", "out", "(Tensor input, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "cholesky_inverse", "cholesky_inverse", "cholesky_inverse_", of_cholesky, 2, "T", "out", "(Tensor input, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cholesky_solve", "cholesky_solve", "cholesky_solve_", of_cholesky_solve, 3, "T", "out", "(Tensor input, Tensor L, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "choose_qparams_per_tensor", "choose_qparams_per_tensor", "choose_qparams_per_tensor_", of_choose_qparams_per_tensor, 2, "FI", "scale\0zero_point", "(Tensor input, bool reduce_range=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "chunk", "chunk", "chunk_", of_chunk, 3, "A", "out", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
@@ -7499,103 +4087,103 @@ lt_operator lt_operators[] = {
     {lt_run, "clamp_max", "clamp_max", "clamp_max_", of_clamp_max, 2, "T", "out", "(Tensor input, Tensor|Number max)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "clamp_min", "clamp_min", "clamp_min_", of_clamp_min, 2, "T", "out", "(Tensor input, Tensor|Number min)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "clear_autocast_cache", "clear_autocast_cache", "clear_autocast_cache_", NULL, 0, "", "", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "clip", "clip", "clip_", of_clip, 3, "T", "out", "(Tensor input, Number min=None, Number max=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "clip.tensor", "clip", "clip_", of_clip_tensor, 3, "T", "out", "(Tensor input, Tensor min=None, Tensor max=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "clip", "clip", "clip_", of_clamp, 3, "T", "out", "(Tensor input, Number min=None, Number max=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "clip.tensor", "clip", "clip_", of_clamp_tensor, 3, "T", "out", "(Tensor input, Tensor min=None, Tensor max=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "clone", "clone", "clone_", of_clone, 2, "T", "out", "(Tensor input, *, memory_format memory_format=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "coalesce", "coalesce", "coalesce_", of_coalesce, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "col_indices", "col_indices", "col_indices_", of_col_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "col_indices_copy", "col_indices_copy", "col_indices_copy_", of_col_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "coalesce", "coalesce", "coalesce_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "col_indices", "col_indices", "col_indices_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "col_indices_copy", "col_indices_copy", "col_indices_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "column_stack", "column_stack", "column_stack_", of_column_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "combinations", "combinations", "combinations_", of_combinations, 3, "T", "out", "(Tensor input, int r=2, bool with_replacement=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "complex.parts", "complex", "complex_", of_complex_parts, 2, "T", "out", "(Tensor real, Tensor imag)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "concat", "concat", "concat_", of_concat, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "concatenate", "concatenate", "concatenate_", of_concatenate, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "conj", "conj", "conj_", of_conj, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "conj_physical", "conj_physical", "conj_physical_", of_conj_physical, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 1, 0},
+    {lt_run, "concat", "concat", "concat_", of_cat, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "concatenate", "concatenate", "concatenate_", of_cat, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "conj", "conj", "conj_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "conj_physical", "conj_physical", "conj_physical_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 1, 0},
     {lt_run, "constant_pad_nd", "constant_pad_nd", "constant_pad_nd_", of_constant_pad_nd, 3, "T", "out", "(Tensor input, sequence of int pad, Number value=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "contiguous", "contiguous", "contiguous_", of_contiguous, 2, "T", "out", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "conv1d", "conv1d", "conv1d_", of_conv1d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "conv1d.padding", "conv1d", "conv1d_", of_conv1d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "conv2d", "conv2d", "conv2d_", of_conv2d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "conv2d.padding", "conv2d", "conv2d_", of_conv2d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "conv3d", "conv3d", "conv3d_", of_conv3d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "conv3d.padding", "conv3d", "conv3d_", of_conv3d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "conv2d", "conv2d", "conv2d_", of_conv1d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv2d.padding", "conv2d", "conv2d_", of_conv1d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "conv3d", "conv3d", "conv3d_", of_conv1d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv3d.padding", "conv3d", "conv3d_", of_conv1d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "conv_tbc", "conv_tbc", "conv_tbc_", of_conv_tbc, 4, "T", "out", "(Tensor input, Tensor weight, Tensor bias, int pad=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "conv_transpose1d", "conv_transpose1d", "conv_transpose1d_", of_conv_transpose1d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "conv_transpose2d", "conv_transpose2d", "conv_transpose2d_", of_conv_transpose2d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "conv_transpose3d", "conv_transpose3d", "conv_transpose3d_", of_conv_transpose3d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "coo_indices", "coo_indices", "coo_indices_", of_coo_indices, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "coo_values", "coo_values", "coo_values_", of_coo_values, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv_transpose2d", "conv_transpose2d", "conv_transpose2d_", of_conv_transpose1d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv_transpose3d", "conv_transpose3d", "conv_transpose3d_", of_conv_transpose1d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "coo_indices", "coo_indices", "coo_indices_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "coo_values", "coo_values", "coo_values_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "copy_", "copy_", "copy_", of_copy_, 3, "", "", "(Tensor input, Tensor|Number src, bool non_blocking=False)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "copysign", "copysign", "copysign_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "corrcoef", "corrcoef", "corrcoef_", of_corrcoef, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "cos", "cos", "cos_", of_cos, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "cosh", "cosh", "cosh_", of_cosh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "corrcoef", "corrcoef", "corrcoef_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "cos", "cos", "cos_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "cosh", "cosh", "cosh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cosine_similarity", "cosine_similarity", "cosine_similarity_", of_cosine_similarity, 4, "T", "out", "(Tensor x1, Tensor x2, int dim=1, float eps=1e-8)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "count_nonzero", "count_nonzero", "count_nonzero_", of_count_nonzero, 2, "T", "out", "(Tensor input, sequence of int dim=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "cov", "cov", "cov_", of_cov, 4, "T", "out", "(Tensor input, *, int correction=1, Tensor fweights=None, Tensor aweights=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "cpu_tier", "cpu_tier", "cpu_tier_", NULL, 0, "U", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "cross", "cross", "cross_", of_cross, 3, "T", "out", "(Tensor input, Tensor other, int dim=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "crow_indices", "crow_indices", "crow_indices_", of_crow_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "crow_indices_copy", "crow_indices_copy", "crow_indices_copy_", of_crow_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "crow_indices", "crow_indices", "crow_indices_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "crow_indices_copy", "crow_indices_copy", "crow_indices_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "csr_sddmm", "csr_sddmm", "csr_sddmm_", of_csr_sddmm, 4, "T", "out", "(Tensor crow_indices, Tensor col_indices, Tensor mat1, Tensor mat2)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "csr_spadd", "csr_spadd", "csr_spadd_", of_csr_spadd, 7, "TTT", "crow\0col\0sum", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "csr_spgemm", "csr_spgemm", "csr_spgemm_", of_csr_spgemm, 7, "TTT", "crow\0col\0product", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "csr_spgemm", "csr_spgemm", "csr_spgemm_", of_csr_spadd, 7, "TTT", "crow\0col\0product", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "csr_spmm", "csr_spmm", "csr_spmm_", of_csr_spmm, 4, "T", "out", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor mat)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "ctc_loss", "ctc_loss", "ctc_loss_", of_ctc_loss, 7, "T", "out", "(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "ctc_loss.tensor", "ctc_loss", "ctc_loss_", of_ctc_loss_tensor, 7, "T", "out", "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "cummax", "cummax", "cummax_", of_cummax, 2, "TT", "values\0indices", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "cummin", "cummin", "cummin_", of_cummin, 2, "TT", "values\0indices", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "cummin", "cummin", "cummin_", of_cummax, 2, "TT", "values\0indices", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cumprod", "cumprod", "cumprod_", of_cumprod, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "cumsum", "cumsum", "cumsum_", of_cumsum, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "cumsum", "cumsum", "cumsum_", of_cumprod, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cumulative_trapezoid", "cumulative_trapezoid", "cumulative_trapezoid_", of_cumulative_trapezoid, 3, "T", "out", "(Tensor y, *, Number dx=1, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "cumulative_trapezoid.x", "cumulative_trapezoid", "cumulative_trapezoid_", of_cumulative_trapezoid_x, 3, "T", "out", "(Tensor y, Tensor x, *, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "data_ptr", "data_ptr", "data_ptr_", of_data_ptr, 1, "Q", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "data_ptr", "data_ptr", "data_ptr_", of_H, 1, "Q", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "default_generator", "default_generator", "default_generator_", NULL, 0, "G", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "default_generator.device", "default_generator", "default_generator_", of_default_generator_device, 1, "G", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "deg2rad", "deg2rad", "deg2rad_", of_deg2rad, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "dense_dim", "dense_dim", "dense_dim_", of_dense_dim, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "dequantize", "dequantize", "dequantize_", of_dequantize, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "dequantize.tensors", "dequantize", "dequantize_", of_dequantize_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "det", "det", "det_", of_det, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "detach", "detach", "detach_", of_detach, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "deg2rad", "deg2rad", "deg2rad_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "dense_dim", "dense_dim", "dense_dim_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "dequantize", "dequantize", "dequantize_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "dequantize.tensors", "dequantize", "dequantize_", of_column_stack, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "det", "det", "det_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "detach", "detach", "detach_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "detach_", "detach_", "detach_", of_detach_, 1, "", "", "(Tensor input)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "detach_copy", "detach_copy", "detach_copy_", of_detach_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "detach_copy", "detach_copy", "detach_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "device_absence", "device_absence", "device_absence_", of_device_absence, 1, "U", "out", "(str type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_allocations", "device_allocations", "device_allocations_", of_device_allocations, 1, "III", "blocks\0retries\0refusals", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_allocations", "device_allocations", "device_allocations_", of_default_generator_device, 1, "III", "blocks\0retries\0refusals", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "device_attribute", "device_attribute", "device_attribute_", of_device_attribute, 2, "I", "out", "(device device, str name)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "device_can_access_peer", "device_can_access_peer", "device_can_access_peer_", of_device_can_access_peer, 2, "B", "out", "(device device, device peer)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_count", "device_count", "device_count_", of_device_count, 1, "I", "out", "(str type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_current", "device_current", "device_current_", of_device_current, 1, "I", "out", "(str type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_memory", "device_memory", "device_memory_", of_device_memory, 1, "IIIIIII", "in_use\0peak\0reserved\0reserved_peak\0limit\0free\0total", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_name", "device_name", "device_name_", of_device_name, 1, "U", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_count", "device_count", "device_count_", of_device_absence, 1, "I", "out", "(str type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_current", "device_current", "device_current_", of_device_absence, 1, "I", "out", "(str type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_memory", "device_memory", "device_memory_", of_default_generator_device, 1, "IIIIIII", "in_use\0peak\0reserved\0reserved_peak\0limit\0free\0total", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_name", "device_name", "device_name_", of_default_generator_device, 1, "U", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "device_of_pointer", "device_of_pointer", "device_of_pointer_", of_device_of_pointer, 2, "C", "out", "(str type, pointer data)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_reset_peak_memory", "device_reset_peak_memory", "device_reset_peak_memory_", of_device_reset_peak_memory, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_set_current", "device_set_current", "device_set_current_", of_device_set_current, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_reset_peak_memory", "device_reset_peak_memory", "device_reset_peak_memory_", of_default_generator_device, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_set_current", "device_set_current", "device_set_current_", of_default_generator_device, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "device_set_memory_limit", "device_set_memory_limit", "device_set_memory_limit_", of_device_set_memory_limit, 2, "", "", "(device device, int nbytes)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_synchronize", "device_synchronize", "device_synchronize_", of_device_synchronize, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "device_uuid", "device_uuid", "device_uuid_", of_device_uuid, 1, "U", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_synchronize", "device_synchronize", "device_synchronize_", of_default_generator_device, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "device_uuid", "device_uuid", "device_uuid_", of_default_generator_device, 1, "U", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "diag", "diag", "diag_", of_diag, 2, "T", "out", "(Tensor input, int diagonal=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "diag_embed", "diag_embed", "diag_embed_", of_diag_embed, 4, "T", "out", "(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "diagflat", "diagflat", "diagflat_", of_diagflat, 2, "T", "out", "(Tensor input, int offset=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "diagonal", "diagonal", "diagonal_", of_diagonal, 4, "T", "out", "(Tensor input, int offset=0, int dim1=0, int dim2=1)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "diagonal.outdim", "diagonal", "diagonal_", of_diagonal_outdim, 5, "T", "out", "(Tensor input, *, str outdim, int dim1, int dim2, int offset=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "diagonal_copy", "diagonal_copy", "diagonal_copy_", of_diagonal_copy, 4, "T", "out", "(Tensor input, int offset=0, int dim1=0, int dim2=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "diagonal_copy", "diagonal_copy", "diagonal_copy_", of_diagonal, 4, "T", "out", "(Tensor input, int offset=0, int dim1=0, int dim2=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "diagonal_scatter", "diagonal_scatter", "diagonal_scatter_", of_diagonal_scatter, 5, "T", "out", "(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "diff", "diff", "diff_", of_diff, 5, "T", "out", "(Tensor input, int n=1, int dim=-1, Tensor prepend=None, Tensor append=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "digamma", "digamma", "digamma_", of_digamma, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "digamma", "digamma", "digamma_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "dim_by_name", "dim_by_name", "dim_by_name_", of_dim_by_name, 2, "I", "out", "(Tensor input, str name)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "dirichlet_grad", "dirichlet_grad", "dirichlet_grad_", of_dirichlet_grad, 3, "T", "out", "(Tensor x, Tensor alpha, Tensor total)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "dispatch_table", "dispatch_table", "dispatch_table_", of_dispatch_table, 1, "U", "out", "(str name)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "dist", "dist", "dist_", of_dist, 3, "T", "out", "(Tensor input, Tensor other, Number p=2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "div", "div", "div_", of_div, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "divide", "divide", "divide_", of_divide, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "divide", "divide", "divide_", of_div, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "dot", "dot", "dot_", of_dot, 2, "T", "out", "(Tensor input, Tensor tensor)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "dropout", "dropout", "dropout_", of_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "dsmm", "dsmm", "dsmm_", of_dsmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "dropout", "dropout", "dropout_", of_alpha_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "dsmm", "dsmm", "dsmm_", of_bmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "dsplit", "dsplit", "dsplit_", of_dsplit, 2, "A", "out", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "dsplit.indices", "dsplit", "dsplit_", of_dsplit_indices, 2, "A", "out", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "dstack", "dstack", "dstack_", of_dstack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "dstack", "dstack", "dstack_", of_column_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "einsum", "einsum", "einsum_", of_einsum, 2, "T", "out", "(str equation, sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "embedding", "embedding", "embedding_", of_embedding, 5, "T", "out", "(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "embedding_bag", "embedding_bag", "embedding_bag_", of_embedding_bag, 9, "TTTT", "output\0offset2bag\0bag_size\0max_indices", "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor per_sample_weights=None, bool include_last_offset=False, int padding_idx=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7607,24 +4195,24 @@ lt_operator lt_operators[] = {
     {lt_run, "empty_per_channel_affine_quantized", "empty_per_channel_affine_quantized", "empty_per_channel_affine_quantized_", of_empty_per_channel_affine_quantized, 7, "T", "out", "(sequence of int size, *, Tensor scales, Tensor zero_points, int axis, dtype dtype=None, layout layout=None, device device=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "empty_permuted", "empty_permuted", "empty_permuted_", of_empty_permuted, 5, "T", "out", "(sequence of int size, sequence of int physical_layout, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "empty_strided", "empty_strided", "empty_strided_", of_empty_strided, 5, "T", "out", "(sequence of int size, sequence of int stride, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "eq", "eq", "eq_", of_eq, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "equal", "equal", "equal_", of_equal, 2, "B", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "erf", "erf", "erf_", of_erf, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "erfc", "erfc", "erfc_", of_erfc, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "erfinv", "erfinv", "erfinv_", of_erfinv, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "eq", "eq", "eq_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "equal", "equal", "equal_", of_align_as, 2, "B", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "erf", "erf", "erf_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "erfc", "erfc", "erfc_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "erfinv", "erfinv", "erfinv_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "event_elapsed_time", "event_elapsed_time", "event_elapsed_time_", of_event_elapsed_time, 2, "F", "out", "(int start, int end)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "event_free", "event_free", "event_free_", of_event_free, 1, "", "", "(int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "event_handle", "event_handle", "event_handle_", of_event_handle, 1, "I", "out", "(int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "event_handle", "event_handle", "event_handle_", of_event_free, 1, "I", "out", "(int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "event_new", "event_new", "event_new_", of_event_new, 3, "I", "out", "(device device, bool timing=False, bool blocking=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "event_query", "event_query", "event_query_", of_event_query, 1, "B", "out", "(int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "event_query", "event_query", "event_query_", of_event_free, 1, "B", "out", "(int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "event_record", "event_record", "event_record_", of_event_record, 2, "", "", "(int event, int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "event_synchronize", "event_synchronize", "event_synchronize_", of_event_synchronize, 1, "", "", "(int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "exp", "exp", "exp_", of_exp, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "exp2", "exp2", "exp2_", of_exp2, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "event_synchronize", "event_synchronize", "event_synchronize_", of_event_free, 1, "", "", "(int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "exp", "exp", "exp_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "exp2", "exp2", "exp2_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "expand", "expand", "expand_", of_expand, 3, "T", "out", "(Tensor input, sequence of int size, *, bool implicit=False)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "expand_as", "expand_as", "expand_as_", of_expand_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "expand_copy", "expand_copy", "expand_copy_", of_expand_copy, 3, "T", "out", "(Tensor input, sequence of int size, *, bool implicit=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "expm1", "expm1", "expm1_", of_expm1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "expand_as", "expand_as", "expand_as_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "expand_copy", "expand_copy", "expand_copy_", of_expand, 3, "T", "out", "(Tensor input, sequence of int size, *, bool implicit=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "expm1", "expm1", "expm1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "exponential_", "exponential_", "exponential_", of_exponential_, 3, "", "", "(Tensor input, float lambd=1, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "eye", "eye", "eye_", of_eye, 4, "T", "out", "(int n, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "eye.m", "eye", "eye_", of_eye_m, 5, "T", "out", "(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
@@ -7632,57 +4220,57 @@ lt_operator lt_operators[] = {
     {lt_run, "fake_quantize_learnable_per_channel_affine", "fake_quantize_learnable_per_channel_affine", "fake_quantize_learnable_per_channel_affine_", of_fake_quantize_learnable_per_channel_affine, 7, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_tensor_affine_", of_fake_quantize_learnable_per_tensor_affine, 6, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_", of_fake_quantize_per_channel_affine, 6, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "fake_quantize_per_channel_affine_cachemask", "fake_quantize_per_channel_affine_cachemask", "fake_quantize_per_channel_affine_cachemask_", of_fake_quantize_per_channel_affine_cachemask, 6, "TT", "output\0mask", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fake_quantize_per_channel_affine_cachemask", "fake_quantize_per_channel_affine_cachemask", "fake_quantize_per_channel_affine_cachemask_", of_fake_quantize_per_channel_affine, 6, "TT", "output\0mask", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_", of_fake_quantize_per_tensor_affine, 5, "T", "out", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fake_quantize_per_tensor_affine.tensor_qparams", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_", of_fake_quantize_per_tensor_affine_tensor_qparams, 5, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask_", of_fake_quantize_per_tensor_affine_cachemask, 5, "TT", "output\0mask", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "feature_alpha_dropout", "feature_alpha_dropout", "feature_alpha_dropout_", of_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "feature_dropout", "feature_dropout", "feature_dropout_", of_feature_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask_", of_fake_quantize_per_tensor_affine, 5, "TT", "output\0mask", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "feature_alpha_dropout", "feature_alpha_dropout", "feature_alpha_dropout_", of_alpha_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "feature_dropout", "feature_dropout", "feature_dropout_", of_alpha_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "fft.fft", "fft.fft", "fft.fft_", of_fft_fft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fft.fft2", "fft.fft2", "fft.fft2_", of_fft_fft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fft.fftfreq", "fft.fftfreq", "fft.fftfreq_", of_fft_fftfreq, 5, "T", "out", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fft.fftn", "fft.fftn", "fft.fftn_", of_fft_fftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.fftshift", "fft.fftshift", "fft.fftshift_", of_fft_fftshift, 2, "T", "out", "(Tensor input, sequence of int dim=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "fft.hfft", "fft.hfft", "fft.hfft_", of_fft_hfft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.hfft2", "fft.hfft2", "fft.hfft2_", of_fft_hfft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.hfftn", "fft.hfftn", "fft.hfftn_", of_fft_hfftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.ifft", "fft.ifft", "fft.ifft_", of_fft_ifft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.ifft2", "fft.ifft2", "fft.ifft2_", of_fft_ifft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.ifftn", "fft.ifftn", "fft.ifftn_", of_fft_ifftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.ifftshift", "fft.ifftshift", "fft.ifftshift_", of_fft_ifftshift, 2, "T", "out", "(Tensor input, sequence of int dim=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "fft.ihfft", "fft.ihfft", "fft.ihfft_", of_fft_ihfft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.ihfft2", "fft.ihfft2", "fft.ihfft2_", of_fft_ihfft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.ihfftn", "fft.ihfftn", "fft.ihfftn_", of_fft_ihfftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.irfft", "fft.irfft", "fft.irfft_", of_fft_irfft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.irfft2", "fft.irfft2", "fft.irfft2_", of_fft_irfft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.irfftn", "fft.irfftn", "fft.irfftn_", of_fft_irfftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.rfft", "fft.rfft", "fft.rfft_", of_fft_rfft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.rfft2", "fft.rfft2", "fft.rfft2_", of_fft_rfft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.rfftfreq", "fft.rfftfreq", "fft.rfftfreq_", of_fft_rfftfreq, 5, "T", "out", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fft.rfftn", "fft.rfftn", "fft.rfftn_", of_fft_rfftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.fftshift", "fft.fftshift", "fft.fftshift_", of_count_nonzero, 2, "T", "out", "(Tensor input, sequence of int dim=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fft.hfft", "fft.hfft", "fft.hfft_", of_fft_fft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.hfft2", "fft.hfft2", "fft.hfft2_", of_fft_fft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.hfftn", "fft.hfftn", "fft.hfftn_", of_fft_fftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.ifft", "fft.ifft", "fft.ifft_", of_fft_fft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.ifft2", "fft.ifft2", "fft.ifft2_", of_fft_fft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.ifftn", "fft.ifftn", "fft.ifftn_", of_fft_fftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.ifftshift", "fft.ifftshift", "fft.ifftshift_", of_count_nonzero, 2, "T", "out", "(Tensor input, sequence of int dim=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fft.ihfft", "fft.ihfft", "fft.ihfft_", of_fft_fft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.ihfft2", "fft.ihfft2", "fft.ihfft2_", of_fft_fft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.ihfftn", "fft.ihfftn", "fft.ihfftn_", of_fft_fftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.irfft", "fft.irfft", "fft.irfft_", of_fft_fft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.irfft2", "fft.irfft2", "fft.irfft2_", of_fft_fft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.irfftn", "fft.irfftn", "fft.irfftn_", of_fft_fftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.rfft", "fft.rfft", "fft.rfft_", of_fft_fft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.rfft2", "fft.rfft2", "fft.rfft2_", of_fft_fft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.rfftfreq", "fft.rfftfreq", "fft.rfftfreq_", of_fft_fftfreq, 5, "T", "out", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fft.rfftn", "fft.rfftn", "fft.rfftn_", of_fft_fftn, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fft_c2c", "fft_c2c", "fft_c2c_", of_fft_c2c, 4, "T", "out", "(Tensor input, sequence of int dim, bool forward=True, float scale=1.0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fft_c2r", "fft_c2r", "fft_c2r_", of_fft_c2r, 4, "T", "out", "(Tensor input, int dim, int size, float scale=1.0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fft_r2c", "fft_r2c", "fft_r2c_", of_fft_r2c, 4, "T", "out", "(Tensor input, sequence of int dim, bool onesided=True, float scale=1.0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "file_write", "file_write", "file_write_", of_file_write, 2, "", "", "(str path, Tensor data)", -1, LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fill", "fill", "fill_", of_fill, 2, "T", "out", "(Tensor input, Tensor|Number value)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1), 0, 0},
     {lt_run, "fill_diagonal_", "fill_diagonal_", "fill_diagonal_", of_fill_diagonal_, 3, "", "", "(Tensor input, Number fill_value, bool wrap=False)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "fix", "fix", "fix_", of_fix, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fix", "fix", "fix_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "flatten", "flatten", "flatten_", of_flatten, 3, "T", "out", "(Tensor input, int start_dim=0, int end_dim=-1)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "flatten.dims", "flatten", "flatten_", of_flatten_dims, 3, "T", "out", "(Tensor input, sequence of int dims, str out_dim)", -1, LT_BRIEF | LT_VIEWS | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 2},
     {lt_run, "flatten.out_dim", "flatten", "flatten_", of_flatten_out_dim, 4, "T", "out", "(Tensor input, int start_dim, int end_dim, str out_dim)", -1, LT_BRIEF | LT_VIEWS | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "flip", "flip", "flip_", of_flip, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "fliplr", "fliplr", "fliplr_", of_fliplr, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "flipud", "flipud", "flipud_", of_flipud, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fliplr", "fliplr", "fliplr_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "flipud", "flipud", "flipud_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "float_power", "float_power", "float_power_", of_float_power, 2, "T", "out", "(Tensor|Number input, Tensor|Number exponent)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "floor", "floor", "floor_", of_floor, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "floor", "floor", "floor_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "floor_divide", "floor_divide", "floor_divide_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "fmax", "fmax", "fmax_", of_fmax, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fmin", "fmin", "fmin_", of_fmin, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "fmod", "fmod", "fmod_", of_fmod, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "fmax", "fmax", "fmax_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fmin", "fmin", "fmin_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "fmod", "fmod", "fmod_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "foreach_abs", "foreach_abs", "foreach_abs_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_abs_", "foreach_abs_", "foreach_abs_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_acos", "foreach_acos", "foreach_acos_", of_foreach_acos, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_acos_", "foreach_acos_", "foreach_acos_", of_foreach_acos_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_acos", "foreach_acos", "foreach_acos_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_acos_", "foreach_acos_", "foreach_acos_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_add.list", "foreach_add", "foreach_add_", of_foreach_add_list, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "foreach_add.scalar", "foreach_add", "foreach_add_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_add.scalars", "foreach_add", "foreach_add_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
@@ -7697,96 +4285,96 @@ lt_operator lt_operators[] = {
     {lt_run, "foreach_addcdiv_.scalar", "foreach_addcdiv_", "foreach_addcdiv_", of_foreach_addcdiv__scalar, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_addcdiv_.scalars", "foreach_addcdiv_", "foreach_addcdiv_", of_foreach_addcdiv__scalars, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "foreach_addcdiv_.tensor", "foreach_addcdiv_", "foreach_addcdiv_", of_foreach_addcdiv__tensor, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_addcmul.scalar", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcmul_scalar, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_addcmul.scalars", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcmul_scalars, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_addcmul.tensor", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcmul_tensor, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_addcmul_.scalar", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcmul__scalar, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_addcmul_.scalars", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcmul__scalars, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_addcmul_.tensor", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcmul__tensor, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_asin", "foreach_asin", "foreach_asin_", of_foreach_asin, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_asin_", "foreach_asin_", "foreach_asin_", of_foreach_asin_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_atan", "foreach_atan", "foreach_atan_", of_foreach_atan, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_atan_", "foreach_atan_", "foreach_atan_", of_foreach_atan_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_ceil", "foreach_ceil", "foreach_ceil_", of_foreach_ceil, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_ceil_", "foreach_ceil_", "foreach_ceil_", of_foreach_ceil_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_addcmul.scalar", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcdiv_scalar, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_addcmul.scalars", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcdiv_scalars, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_addcmul.tensor", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcdiv_tensor, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_addcmul_.scalar", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcdiv__scalar, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_addcmul_.scalars", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcdiv__scalars, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_addcmul_.tensor", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcdiv__tensor, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_asin", "foreach_asin", "foreach_asin_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_asin_", "foreach_asin_", "foreach_asin_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_atan", "foreach_atan", "foreach_atan_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_atan_", "foreach_atan_", "foreach_atan_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_ceil", "foreach_ceil", "foreach_ceil_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_ceil_", "foreach_ceil_", "foreach_ceil_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_clamp_max.list", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_clamp_max_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_clamp_max.scalar", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_clamp_max_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_clamp_max.scalars", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_clamp_max_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clamp_max.scalar", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_max.scalars", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "foreach_clamp_max_.list", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_clamp_max__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_clamp_max_.scalar", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_clamp_max__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_clamp_max_.scalars", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_clamp_max__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_clamp_min.list", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_clamp_min_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_clamp_min.scalar", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_clamp_min_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_clamp_min.scalars", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_clamp_min_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_clamp_min_.list", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_clamp_min__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_clamp_min_.scalar", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_clamp_min__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_clamp_min_.scalars", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_clamp_min__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clamp_max_.scalar", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_max_.scalars", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clamp_min.list", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_clamp_max_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_clamp_min.scalar", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_min.scalars", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clamp_min_.list", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_clamp_max__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_clamp_min_.scalar", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_min_.scalars", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "foreach_clone", "foreach_clone", "foreach_clone_", of_foreach_clone, 2, "A", "out", "(sequence of Tensor input, *, memory_format memory_format=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_copy_", "foreach_copy_", "foreach_copy_", of_foreach_copy_, 3, "", "", "(sequence of Tensor input, sequence of Tensor src, bool non_blocking=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_cos", "foreach_cos", "foreach_cos_", of_foreach_cos, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_cos_", "foreach_cos_", "foreach_cos_", of_foreach_cos_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_cosh", "foreach_cosh", "foreach_cosh_", of_foreach_cosh, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_cosh_", "foreach_cosh_", "foreach_cosh_", of_foreach_cosh_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_div.list", "foreach_div", "foreach_div_", of_foreach_div_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_div.scalar", "foreach_div", "foreach_div_", of_foreach_div_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_div.scalars", "foreach_div", "foreach_div_", of_foreach_div_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_cos", "foreach_cos", "foreach_cos_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_cos_", "foreach_cos_", "foreach_cos_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_cosh", "foreach_cosh", "foreach_cosh_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_cosh_", "foreach_cosh_", "foreach_cosh_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_div.list", "foreach_div", "foreach_div_", of_foreach_clamp_max_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_div.scalar", "foreach_div", "foreach_div_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_div.scalars", "foreach_div", "foreach_div_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "foreach_div.tensor", "foreach_div", "foreach_div_", of_foreach_div_tensor, 2, "A", "out", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
-    {lt_run, "foreach_div_.list", "foreach_div_", "foreach_div_", of_foreach_div__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_div_.scalar", "foreach_div_", "foreach_div_", of_foreach_div__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_div_.scalars", "foreach_div_", "foreach_div_", of_foreach_div__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_div_.list", "foreach_div_", "foreach_div_", of_foreach_clamp_max__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_div_.scalar", "foreach_div_", "foreach_div_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_div_.scalars", "foreach_div_", "foreach_div_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "foreach_div_.tensor", "foreach_div_", "foreach_div_", of_foreach_div__tensor, 2, "", "", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
-    {lt_run, "foreach_erf", "foreach_erf", "foreach_erf_", of_foreach_erf, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_erf_", "foreach_erf_", "foreach_erf_", of_foreach_erf_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_erfc", "foreach_erfc", "foreach_erfc_", of_foreach_erfc, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_erfc_", "foreach_erfc_", "foreach_erfc_", of_foreach_erfc_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_exp", "foreach_exp", "foreach_exp_", of_foreach_exp, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_exp_", "foreach_exp_", "foreach_exp_", of_foreach_exp_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_expm1", "foreach_expm1", "foreach_expm1_", of_foreach_expm1, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_expm1_", "foreach_expm1_", "foreach_expm1_", of_foreach_expm1_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_floor", "foreach_floor", "foreach_floor_", of_foreach_floor, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_floor_", "foreach_floor_", "foreach_floor_", of_foreach_floor_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_frac", "foreach_frac", "foreach_frac_", of_foreach_frac, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_frac_", "foreach_frac_", "foreach_frac_", of_foreach_frac_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_erf", "foreach_erf", "foreach_erf_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_erf_", "foreach_erf_", "foreach_erf_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_erfc", "foreach_erfc", "foreach_erfc_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_erfc_", "foreach_erfc_", "foreach_erfc_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_exp", "foreach_exp", "foreach_exp_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_exp_", "foreach_exp_", "foreach_exp_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_expm1", "foreach_expm1", "foreach_expm1_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_expm1_", "foreach_expm1_", "foreach_expm1_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_floor", "foreach_floor", "foreach_floor_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_floor_", "foreach_floor_", "foreach_floor_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_frac", "foreach_frac", "foreach_frac_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_frac_", "foreach_frac_", "foreach_frac_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_lerp.list", "foreach_lerp", "foreach_lerp_", of_foreach_lerp_list, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "foreach_lerp.scalar", "foreach_lerp", "foreach_lerp_", of_foreach_lerp_scalar, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor tensors1, Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_lerp.scalars", "foreach_lerp", "foreach_lerp_", of_foreach_lerp_scalars, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "foreach_lerp_.list", "foreach_lerp_", "foreach_lerp_", of_foreach_lerp__list, 3, "", "", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "foreach_lerp_.scalar", "foreach_lerp_", "foreach_lerp_", of_foreach_lerp__scalar, 3, "", "", "(sequence of Tensor input, sequence of Tensor tensors1, Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_lerp_.scalars", "foreach_lerp_", "foreach_lerp_", of_foreach_lerp__scalars, 3, "", "", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_lgamma", "foreach_lgamma", "foreach_lgamma_", of_foreach_lgamma, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_lgamma_", "foreach_lgamma_", "foreach_lgamma_", of_foreach_lgamma_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log", "foreach_log", "foreach_log_", of_foreach_log, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log10", "foreach_log10", "foreach_log10_", of_foreach_log10, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log10_", "foreach_log10_", "foreach_log10_", of_foreach_log10_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log1p", "foreach_log1p", "foreach_log1p_", of_foreach_log1p, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log1p_", "foreach_log1p_", "foreach_log1p_", of_foreach_log1p_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log2", "foreach_log2", "foreach_log2_", of_foreach_log2, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log2_", "foreach_log2_", "foreach_log2_", of_foreach_log2_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_log_", "foreach_log_", "foreach_log_", of_foreach_log_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_max", "foreach_max", "foreach_max_", of_foreach_max, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_maximum.list", "foreach_maximum", "foreach_maximum_", of_foreach_maximum_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_maximum.scalar", "foreach_maximum", "foreach_maximum_", of_foreach_maximum_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_maximum.scalars", "foreach_maximum", "foreach_maximum_", of_foreach_maximum_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_maximum_.list", "foreach_maximum_", "foreach_maximum_", of_foreach_maximum__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_maximum_.scalar", "foreach_maximum_", "foreach_maximum_", of_foreach_maximum__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_maximum_.scalars", "foreach_maximum_", "foreach_maximum_", of_foreach_maximum__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_minimum.list", "foreach_minimum", "foreach_minimum_", of_foreach_minimum_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_minimum.scalar", "foreach_minimum", "foreach_minimum_", of_foreach_minimum_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_minimum.scalars", "foreach_minimum", "foreach_minimum_", of_foreach_minimum_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_minimum_.list", "foreach_minimum_", "foreach_minimum_", of_foreach_minimum__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_minimum_.scalar", "foreach_minimum_", "foreach_minimum_", of_foreach_minimum__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_minimum_.scalars", "foreach_minimum_", "foreach_minimum_", of_foreach_minimum__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_lgamma", "foreach_lgamma", "foreach_lgamma_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_lgamma_", "foreach_lgamma_", "foreach_lgamma_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log", "foreach_log", "foreach_log_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log10", "foreach_log10", "foreach_log10_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log10_", "foreach_log10_", "foreach_log10_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log1p", "foreach_log1p", "foreach_log1p_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log1p_", "foreach_log1p_", "foreach_log1p_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log2", "foreach_log2", "foreach_log2_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log2_", "foreach_log2_", "foreach_log2_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log_", "foreach_log_", "foreach_log_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_max", "foreach_max", "foreach_max_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_maximum.list", "foreach_maximum", "foreach_maximum_", of_foreach_clamp_max_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_maximum.scalar", "foreach_maximum", "foreach_maximum_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_maximum.scalars", "foreach_maximum", "foreach_maximum_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_maximum_.list", "foreach_maximum_", "foreach_maximum_", of_foreach_clamp_max__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_maximum_.scalar", "foreach_maximum_", "foreach_maximum_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_maximum_.scalars", "foreach_maximum_", "foreach_maximum_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_minimum.list", "foreach_minimum", "foreach_minimum_", of_foreach_clamp_max_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_minimum.scalar", "foreach_minimum", "foreach_minimum_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_minimum.scalars", "foreach_minimum", "foreach_minimum_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_minimum_.list", "foreach_minimum_", "foreach_minimum_", of_foreach_clamp_max__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_minimum_.scalar", "foreach_minimum_", "foreach_minimum_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_minimum_.scalars", "foreach_minimum_", "foreach_minimum_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "foreach_mm", "foreach_mm", "foreach_mm_", of_foreach_mm, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor mat2)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_mul.list", "foreach_mul", "foreach_mul_", of_foreach_mul_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_mul.scalar", "foreach_mul", "foreach_mul_", of_foreach_mul_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_mul.scalars", "foreach_mul", "foreach_mul_", of_foreach_mul_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_mul.tensor", "foreach_mul", "foreach_mul_", of_foreach_mul_tensor, 2, "A", "out", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
-    {lt_run, "foreach_mul_.list", "foreach_mul_", "foreach_mul_", of_foreach_mul__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_mul_.scalar", "foreach_mul_", "foreach_mul_", of_foreach_mul__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_mul_.scalars", "foreach_mul_", "foreach_mul_", of_foreach_mul__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_mul_.tensor", "foreach_mul_", "foreach_mul_", of_foreach_mul__tensor, 2, "", "", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
-    {lt_run, "foreach_neg", "foreach_neg", "foreach_neg_", of_foreach_neg, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_neg_", "foreach_neg_", "foreach_neg_", of_foreach_neg_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_mul.list", "foreach_mul", "foreach_mul_", of_foreach_clamp_max_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_mul.scalar", "foreach_mul", "foreach_mul_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_mul.scalars", "foreach_mul", "foreach_mul_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_mul.tensor", "foreach_mul", "foreach_mul_", of_foreach_div_tensor, 2, "A", "out", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_mul_.list", "foreach_mul_", "foreach_mul_", of_foreach_clamp_max__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_mul_.scalar", "foreach_mul_", "foreach_mul_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_mul_.scalars", "foreach_mul_", "foreach_mul_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_mul_.tensor", "foreach_mul_", "foreach_mul_", of_foreach_div__tensor, 2, "", "", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_neg", "foreach_neg", "foreach_neg_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_neg_", "foreach_neg_", "foreach_neg_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_norm", "foreach_norm", "foreach_norm_", of_foreach_norm, 3, "A", "out", "(sequence of Tensor input, Number ord=2, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_pow.base", "foreach_pow", "foreach_pow_", of_foreach_pow_base, 2, "A", "out", "(Number input, sequence of Tensor exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
     {lt_run, "foreach_pow.list", "foreach_pow", "foreach_pow_", of_foreach_pow_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
@@ -7795,37 +4383,37 @@ lt_operator lt_operators[] = {
     {lt_run, "foreach_pow_.list", "foreach_pow_", "foreach_pow_", of_foreach_pow__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "foreach_pow_.scalar", "foreach_pow_", "foreach_pow_", of_foreach_pow__scalar, 2, "", "", "(sequence of Tensor input, Number exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "foreach_pow_.scalars", "foreach_pow_", "foreach_pow_", of_foreach_pow__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_reciprocal", "foreach_reciprocal", "foreach_reciprocal_", of_foreach_reciprocal, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_reciprocal_", "foreach_reciprocal_", "foreach_reciprocal_", of_foreach_reciprocal_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_round", "foreach_round", "foreach_round_", of_foreach_round, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_round_", "foreach_round_", "foreach_round_", of_foreach_round_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_rsqrt", "foreach_rsqrt", "foreach_rsqrt_", of_foreach_rsqrt, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_rsqrt_", "foreach_rsqrt_", "foreach_rsqrt_", of_foreach_rsqrt_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sigmoid", "foreach_sigmoid", "foreach_sigmoid_", of_foreach_sigmoid, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sigmoid_", "foreach_sigmoid_", "foreach_sigmoid_", of_foreach_sigmoid_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sign", "foreach_sign", "foreach_sign_", of_foreach_sign, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sign_", "foreach_sign_", "foreach_sign_", of_foreach_sign_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sin", "foreach_sin", "foreach_sin_", of_foreach_sin, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sin_", "foreach_sin_", "foreach_sin_", of_foreach_sin_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sinh", "foreach_sinh", "foreach_sinh_", of_foreach_sinh, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sinh_", "foreach_sinh_", "foreach_sinh_", of_foreach_sinh_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sqrt", "foreach_sqrt", "foreach_sqrt_", of_foreach_sqrt, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sqrt_", "foreach_sqrt_", "foreach_sqrt_", of_foreach_sqrt_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sub.list", "foreach_sub", "foreach_sub_", of_foreach_sub_list, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_sub.scalar", "foreach_sub", "foreach_sub_", of_foreach_sub_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sub.scalars", "foreach_sub", "foreach_sub_", of_foreach_sub_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_sub_.list", "foreach_sub_", "foreach_sub_", of_foreach_sub__list, 3, "", "", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "foreach_sub_.scalar", "foreach_sub_", "foreach_sub_", of_foreach_sub__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_sub_.scalars", "foreach_sub_", "foreach_sub_", of_foreach_sub__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "foreach_tan", "foreach_tan", "foreach_tan_", of_foreach_tan, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_tan_", "foreach_tan_", "foreach_tan_", of_foreach_tan_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_tanh", "foreach_tanh", "foreach_tanh_", of_foreach_tanh, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_tanh_", "foreach_tanh_", "foreach_tanh_", of_foreach_tanh_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_trunc", "foreach_trunc", "foreach_trunc_", of_foreach_trunc, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_trunc_", "foreach_trunc_", "foreach_trunc_", of_foreach_trunc_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "foreach_zero_", "foreach_zero_", "foreach_zero_", of_foreach_zero_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "frac", "frac", "frac_", of_frac, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "frexp", "frexp", "frexp_", of_frexp, 1, "TT", "mantissa\0exponent", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "foreach_reciprocal", "foreach_reciprocal", "foreach_reciprocal_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_reciprocal_", "foreach_reciprocal_", "foreach_reciprocal_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_round", "foreach_round", "foreach_round_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_round_", "foreach_round_", "foreach_round_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_rsqrt", "foreach_rsqrt", "foreach_rsqrt_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_rsqrt_", "foreach_rsqrt_", "foreach_rsqrt_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sigmoid", "foreach_sigmoid", "foreach_sigmoid_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sigmoid_", "foreach_sigmoid_", "foreach_sigmoid_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sign", "foreach_sign", "foreach_sign_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sign_", "foreach_sign_", "foreach_sign_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sin", "foreach_sin", "foreach_sin_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sin_", "foreach_sin_", "foreach_sin_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sinh", "foreach_sinh", "foreach_sinh_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sinh_", "foreach_sinh_", "foreach_sinh_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sqrt", "foreach_sqrt", "foreach_sqrt_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sqrt_", "foreach_sqrt_", "foreach_sqrt_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sub.list", "foreach_sub", "foreach_sub_", of_foreach_add_list, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_sub.scalar", "foreach_sub", "foreach_sub_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sub.scalars", "foreach_sub", "foreach_sub_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_sub_.list", "foreach_sub_", "foreach_sub_", of_foreach_add__list, 3, "", "", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_sub_.scalar", "foreach_sub_", "foreach_sub_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sub_.scalars", "foreach_sub_", "foreach_sub_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_tan", "foreach_tan", "foreach_tan_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_tan_", "foreach_tan_", "foreach_tan_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_tanh", "foreach_tanh", "foreach_tanh_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_tanh_", "foreach_tanh_", "foreach_tanh_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_trunc", "foreach_trunc", "foreach_trunc_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_trunc_", "foreach_trunc_", "foreach_trunc_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_zero_", "foreach_zero_", "foreach_zero_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "frac", "frac", "frac_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "frexp", "frexp", "frexp_", of_H, 1, "TT", "mantissa\0exponent", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "frobenius_norm", "frobenius_norm", "frobenius_norm_", of_frobenius_norm, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "from_blob", "from_blob", "from_blob_", of_from_blob, 8, "T", "out", "(pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "from_blob.on", "from_blob", "from_blob_", of_from_blob_on, 9, "T", "out", "(device device, pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
@@ -7835,52 +4423,52 @@ lt_operator lt_operators[] = {
     {lt_run, "full_like", "full_like", "full_like_", of_full_like, 6, "T", "out", "(Tensor input, Number fill_value, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fused_adagrad_", "fused_adagrad_", "fused_adagrad_", of_fused_adagrad_, 11, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor state_sums, sequence of Tensor state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fused_adam_", "fused_adam_", "fused_adam_", of_fused_adam_, 15, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor exp_avgs, sequence of Tensor exp_avg_sqs, sequence of Tensor max_exp_avg_sqs, sequence of Tensor state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "fused_adamw_", "fused_adamw_", "fused_adamw_", of_fused_adamw_, 15, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor exp_avgs, sequence of Tensor exp_avg_sqs, sequence of Tensor max_exp_avg_sqs, sequence of Tensor state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fused_adamw_", "fused_adamw_", "fused_adamw_", of_fused_adam_, 15, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor exp_avgs, sequence of Tensor exp_avg_sqs, sequence of Tensor max_exp_avg_sqs, sequence of Tensor state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fused_sgd_", "fused_sgd_", "fused_sgd_", of_fused_sgd_, 12, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor momentum_buffer_list, *, float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gather", "gather", "gather_", of_gather, 4, "T", "out", "(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "gcd", "gcd", "gcd_", of_gcd, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "ge", "ge", "ge_", of_ge, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "ge", "ge", "ge_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "generator_clone", "generator_clone", "generator_clone_", of_generator_clone, 1, "G", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "generator_device", "generator_device", "generator_device_", of_generator_device, 1, "C", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "generator_engine", "generator_engine", "generator_engine_", of_generator_engine, 1, "U", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "generator_get_offset", "generator_get_offset", "generator_get_offset_", of_generator_get_offset, 1, "I", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "generator_get_state", "generator_get_state", "generator_get_state_", of_generator_get_state, 1, "T", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "generator_initial_seed", "generator_initial_seed", "generator_initial_seed_", of_generator_initial_seed, 1, "I", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "generator_device", "generator_device", "generator_device_", of_generator_clone, 1, "C", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "generator_engine", "generator_engine", "generator_engine_", of_generator_clone, 1, "U", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "generator_get_offset", "generator_get_offset", "generator_get_offset_", of_generator_clone, 1, "I", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "generator_get_state", "generator_get_state", "generator_get_state_", of_generator_clone, 1, "T", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "generator_initial_seed", "generator_initial_seed", "generator_initial_seed_", of_generator_clone, 1, "I", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "generator_manual_seed", "generator_manual_seed", "generator_manual_seed_", of_generator_manual_seed, 2, "", "", "(Generator input, int seed)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "generator_new", "generator_new", "generator_new_", of_generator_new, 2, "G", "out", "(*, device device=None, str engine=\"mt19937\")", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "generator_seed", "generator_seed", "generator_seed_", of_generator_seed, 1, "I", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "generator_seed", "generator_seed", "generator_seed_", of_generator_clone, 1, "I", "out", "(Generator input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "generator_set_offset", "generator_set_offset", "generator_set_offset_", of_generator_set_offset, 2, "", "", "(Generator input, int offset)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "generator_set_state", "generator_set_state", "generator_set_state_", of_generator_set_state, 2, "", "", "(Generator input, Tensor state)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "geometric_", "geometric_", "geometric_", of_geometric_, 3, "", "", "(Tensor input, float p, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "geqrf", "geqrf", "geqrf_", of_geqrf, 1, "TT", "a\0tau", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "geqrf", "geqrf", "geqrf_", of_H, 1, "TT", "a\0tau", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "ger", "ger", "ger_", of_ger, 2, "T", "out", "(Tensor input, Tensor vec2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "get_autocast_dtype", "get_autocast_dtype", "get_autocast_dtype_", of_get_autocast_dtype, 1, "D", "out", "(str device_type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "get_default_device", "get_default_device", "get_default_device_", NULL, 0, "C", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "get_default_dtype", "get_default_dtype", "get_default_dtype_", NULL, 0, "D", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "get_float32_matmul_precision", "get_float32_matmul_precision", "get_float32_matmul_precision_", NULL, 0, "U", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "get_num_threads", "get_num_threads", "get_num_threads_", NULL, 0, "I", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "get_version", "get_version", "get_version_", of_get_version, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "grad", "grad", "grad_", of_grad, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "grad_fn", "grad_fn", "grad_fn_", of_grad_fn, 1, "J", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "grad_fn_name", "grad_fn_name", "grad_fn_name_", of_grad_fn_name, 1, "U", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "get_version", "get_version", "get_version_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "grad", "grad", "grad_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "grad_fn", "grad_fn", "grad_fn_", of_H, 1, "J", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "grad_fn_name", "grad_fn_name", "grad_fn_name_", of_H, 1, "U", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gradient", "gradient", "gradient_", of_gradient, 4, "A", "out", "(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gradient.scalars", "gradient", "gradient_", of_gradient_scalars, 4, "A", "out", "(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "gradient.tensors", "gradient", "gradient_", of_gradient_tensors, 4, "A", "out", "(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "gradient_edge", "gradient_edge", "gradient_edge_", of_gradient_edge, 1, "JI", "node\0output", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "gradient_edge", "gradient_edge", "gradient_edge_", of_H, 1, "JI", "node\0output", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "graph_reads", "graph_reads", "graph_reads_", of_graph_reads, 2, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "graph_writes", "graph_writes", "graph_writes_", of_graph_writes, 3, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, bool capture)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "greater", "greater", "greater_", of_greater, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "greater_equal", "greater_equal", "greater_equal_", of_greater_equal, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "greater", "greater", "greater_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "greater_equal", "greater_equal", "greater_equal_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "grid_sampler", "grid_sampler", "grid_sampler_", of_grid_sampler, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "grid_sampler_2d", "grid_sampler_2d", "grid_sampler_2d_", of_grid_sampler_2d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "grid_sampler_3d", "grid_sampler_3d", "grid_sampler_3d_", of_grid_sampler_3d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "grid_sampler_2d", "grid_sampler_2d", "grid_sampler_2d_", of_grid_sampler, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "grid_sampler_3d", "grid_sampler_3d", "grid_sampler_3d_", of_grid_sampler, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "group_norm", "group_norm", "group_norm_", of_group_norm, 6, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05, bool cudnn_enabled=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gru", "gru", "gru_", of_gru, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gru.data", "gru", "gru_", of_gru_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "gru_cell", "gru_cell", "gru_cell_", of_gru_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "gt", "gt", "gt_", of_gt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "gt", "gt", "gt_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "hamming_window", "hamming_window", "hamming_window_", of_hamming_window, 7, "T", "out", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "hann_window", "hann_window", "hann_window_", of_hann_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "hann_window", "hann_window", "hann_window_", of_bartlett_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "hardshrink", "hardshrink", "hardshrink_", of_hardshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "heaviside", "heaviside", "heaviside_", of_heaviside, 2, "T", "out", "(Tensor input, Tensor values)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "histc", "histc", "histc_", of_histc, 4, "T", "out", "(Tensor input, int bins=100, Number min=0, Number max=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -7889,16 +4477,16 @@ lt_operator lt_operators[] = {
     {lt_run, "histogramdd", "histogramdd", "histogramdd_", of_histogramdd, 5, "A", "out", "(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "histogramdd.edges", "histogramdd", "histogramdd_", of_histogramdd_edges, 5, "A", "out", "(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "hsmm", "hsmm", "hsmm_", of_hsmm, 2, "T", "out", "(Tensor mat1, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "hsplit", "hsplit", "hsplit_", of_hsplit, 2, "A", "out", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "hsplit.indices", "hsplit", "hsplit_", of_hsplit_indices, 2, "A", "out", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "hspmm", "hspmm", "hspmm_", of_hspmm, 2, "T", "out", "(Tensor mat1, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "hstack", "hstack", "hstack_", of_hstack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "hypot", "hypot", "hypot_", of_hypot, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "i0", "i0", "i0_", of_i0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "igamma", "igamma", "igamma_", of_igamma, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "igammac", "igammac", "igammac_", of_igammac, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "imag", "imag", "imag_", of_imag, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "increment_version", "increment_version", "increment_version_", of_increment_version, 1, "", "", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "hsplit", "hsplit", "hsplit_", of_dsplit, 2, "A", "out", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "hsplit.indices", "hsplit", "hsplit_", of_dsplit_indices, 2, "A", "out", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
+    {lt_run, "hspmm", "hspmm", "hspmm_", of_hsmm, 2, "T", "out", "(Tensor mat1, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "hstack", "hstack", "hstack_", of_column_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "hypot", "hypot", "hypot_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "i0", "i0", "i0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "igamma", "igamma", "igamma_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "igammac", "igammac", "igammac_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "imag", "imag", "imag_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "increment_version", "increment_version", "increment_version_", of_H, 1, "", "", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "index_add", "index_add", "index_add_", of_index_add, 5, "T", "out", "(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "index_copy", "index_copy", "index_copy_", of_index_copy, 4, "T", "out", "(Tensor input, int dim, Tensor index, Tensor source)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "index_fill", "index_fill", "index_fill_", of_index_fill, 4, "T", "out", "(Tensor input, int dim, Tensor index, Tensor|Number value)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1), 0, 0},
@@ -7908,63 +4496,63 @@ lt_operator lt_operators[] = {
     {lt_run, "index_select", "index_select", "index_select_", of_index_select, 3, "T", "out", "(Tensor input, int dim, Tensor index)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "index_set_", "index_set_", "index_set_", of_index_set_, 3, "", "", "(Tensor input, Index index, Tensor value)", 0, LT_RUNS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "index_set_scalar_", "index_set_scalar_", "index_set_scalar_", of_index_set_scalar_, 3, "", "", "(Tensor input, Index index, Number value)", 0, LT_RUNS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "indices", "indices", "indices_", of_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "indices_copy", "indices_copy", "indices_copy_", of_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "inner", "inner", "inner_", of_inner, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "indices", "indices", "indices_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "indices_copy", "indices_copy", "indices_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "inner", "inner", "inner_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "instance_norm", "instance_norm", "instance_norm_", of_instance_norm, 9, "T", "out", "(Tensor input, Tensor weight, Tensor bias, Tensor running_mean, Tensor running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled)", 3, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "int_repr", "int_repr", "int_repr_", of_int_repr, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "inverse", "inverse", "inverse_", of_inverse, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "int_repr", "int_repr", "int_repr_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "inverse", "inverse", "inverse_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "is_anomaly_check_nan_enabled", "is_anomaly_check_nan_enabled", "is_anomaly_check_nan_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_autocast_cache_enabled", "is_autocast_cache_enabled", "is_autocast_cache_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_autocast_enabled", "is_autocast_enabled", "is_autocast_enabled_", of_is_autocast_enabled, 1, "B", "out", "(str device_type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_coalesced", "is_coalesced", "is_coalesced_", of_is_coalesced, 1, "B", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_conj", "is_conj", "is_conj_", of_is_conj, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_contiguous", "is_contiguous", "is_contiguous_", of_is_contiguous, 2, "B", "out", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_grad", "is_grad", "is_grad_", of_is_grad, 2, "B", "out", "(Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_autocast_enabled", "is_autocast_enabled", "is_autocast_enabled_", of_get_autocast_dtype, 1, "B", "out", "(str device_type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_coalesced", "is_coalesced", "is_coalesced_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_conj", "is_conj", "is_conj_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_contiguous", "is_contiguous", "is_contiguous_", of_contiguous, 2, "B", "out", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_grad", "is_grad", "is_grad_", of_align_as, 2, "B", "out", "(Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_grad_enabled", "is_grad_enabled", "is_grad_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_inference", "is_inference", "is_inference_", of_is_inference, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_inference", "is_inference", "is_inference_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_inference_mode_enabled", "is_inference_mode_enabled", "is_inference_mode_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_leaf", "is_leaf", "is_leaf_", of_is_leaf, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_neg", "is_neg", "is_neg_", of_is_neg, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_nonzero", "is_nonzero", "is_nonzero_", of_is_nonzero, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_pinned", "is_pinned", "is_pinned_", of_is_pinned, 1, "B", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_quantized", "is_quantized", "is_quantized_", of_is_quantized, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_read_only", "is_read_only", "is_read_only_", of_is_read_only, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_same_size", "is_same_size", "is_same_size_", of_is_same_size, 2, "B", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_set_to", "is_set_to", "is_set_to_", of_is_set_to, 2, "B", "out", "(Tensor input, Tensor tensor)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "is_shared", "is_shared", "is_shared_", of_is_shared, 1, "B", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_leaf", "is_leaf", "is_leaf_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_neg", "is_neg", "is_neg_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_nonzero", "is_nonzero", "is_nonzero_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_pinned", "is_pinned", "is_pinned_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_quantized", "is_quantized", "is_quantized_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_read_only", "is_read_only", "is_read_only_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_same_size", "is_same_size", "is_same_size_", of_align_as, 2, "B", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_set_to", "is_set_to", "is_set_to_", of_dot, 2, "B", "out", "(Tensor input, Tensor tensor)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_shared", "is_shared", "is_shared_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_warn_always_enabled", "is_warn_always_enabled", "is_warn_always_enabled_", NULL, 0, "B", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "isclose", "isclose", "isclose_", of_isclose, 5, "T", "out", "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "isfinite", "isfinite", "isfinite_", of_isfinite, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "isclose", "isclose", "isclose_", of_allclose, 5, "T", "out", "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "isfinite", "isfinite", "isfinite_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "isin", "isin", "isin_", of_isin, 4, "T", "out", "(Tensor|Number elements, Tensor|Number test_elements, *, bool assume_unique=False, bool invert=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "isinf", "isinf", "isinf_", of_isinf, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "isnan", "isnan", "isnan_", of_isnan, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "isneginf", "isneginf", "isneginf_", of_isneginf, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "isposinf", "isposinf", "isposinf_", of_isposinf, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "isreal", "isreal", "isreal_", of_isreal, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "isinf", "isinf", "isinf_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "isnan", "isnan", "isnan_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "isneginf", "isneginf", "isneginf_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "isposinf", "isposinf", "isposinf_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "isreal", "isreal", "isreal_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "istft", "istft", "istft_", of_istft, 10, "T", "out", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, bool normalized=False, bool onesided=None, int length=None, bool return_complex=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "item", "item", "item_", of_item, 1, "S", "out", "(Tensor input)", -1, LT_BRIEF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "item", "item", "item_", of_H, 1, "S", "out", "(Tensor input)", -1, LT_BRIEF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "jvp_begin", "jvp_begin", "jvp_begin_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "jvp_detach", "jvp_detach", "jvp_detach_", of_jvp_detach, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_detach", "jvp_detach", "jvp_detach_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "jvp_end", "jvp_end", "jvp_end_", of_jvp_end, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "jvp_input", "jvp_input", "jvp_input_", of_jvp_input, 2, "T", "out", "(Tensor input, bool keep)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "jvp_level", "jvp_level", "jvp_level_", of_jvp_level, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_level", "jvp_level", "jvp_level_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "jvp_primal", "jvp_primal", "jvp_primal_", of_jvp_primal, 2, "T", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "jvp_tangent", "jvp_tangent", "jvp_tangent_", of_jvp_tangent, 2, "T", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_tangent", "jvp_tangent", "jvp_tangent_", of_jvp_primal, 2, "T", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "jvp_wrap", "jvp_wrap", "jvp_wrap_", of_jvp_wrap, 3, "T", "out", "(Tensor primal, Tensor tangent, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "kaiser_window", "kaiser_window", "kaiser_window_", of_kaiser_window, 6, "T", "out", "(int window_length, bool periodic=True, float beta=12.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "kron", "kron", "kron_", of_kron, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "kron", "kron", "kron_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "kthvalue", "kthvalue", "kthvalue_", of_kthvalue, 4, "TT", "values\0indices", "(Tensor input, int k, int dim=-1, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "layer_norm", "layer_norm", "layer_norm_", of_layer_norm, 6, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, Tensor bias=None, float eps=1e-05, bool cudnn_enable=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "lcm", "lcm", "lcm_", of_lcm, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "ldexp", "ldexp", "ldexp_", of_ldexp, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "le", "le", "le_", of_le, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "lend", "lend", "lend_", of_lend, 1, "TQB", "held\0data\0read_only", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "lcm", "lcm", "lcm_", of_gcd, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "ldexp", "ldexp", "ldexp_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "le", "le", "le_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "lend", "lend", "lend_", of_H, 1, "TQB", "held\0data\0read_only", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lerp", "lerp", "lerp_", of_lerp, 3, "T", "out", "(Tensor input, Tensor end, Tensor|Number weight)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "less", "less", "less_", of_less, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "less_equal", "less_equal", "less_equal_", of_less_equal, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "lgamma", "lgamma", "lgamma_", of_lgamma, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "less", "less", "less_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "less_equal", "less_equal", "less_equal_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "lgamma", "lgamma", "lgamma_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.cholesky", "linalg.cholesky", "linalg.cholesky_", of_linalg_cholesky, 2, "T", "out", "(Tensor input, *, bool upper=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.cholesky_ex", "linalg.cholesky_ex", "linalg.cholesky_ex_", of_linalg_cholesky_ex, 3, "TT", "L\0info", "(Tensor input, *, bool upper=False, bool check_errors=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.cond", "linalg.cond", "linalg.cond_", of_linalg_cond, 2, "T", "out", "(Tensor input, Number p=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -7972,23 +4560,23 @@ lt_operator lt_operators[] = {
     {lt_run, "linalg.cross", "linalg.cross", "linalg.cross_", of_linalg_cross, 3, "T", "out", "(Tensor input, Tensor other, *, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.det", "linalg.det", "linalg.det_", of_linalg_det, 1, "T", "out", "(Tensor A)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.diagonal", "linalg.diagonal", "linalg.diagonal_", of_linalg_diagonal, 4, "T", "out", "(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", -1, LT_VIEWS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "linalg.eig", "linalg.eig", "linalg.eig_", of_linalg_eig, 1, "TT", "eigenvalues\0eigenvectors", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.eig", "linalg.eig", "linalg.eig_", of_H, 1, "TT", "eigenvalues\0eigenvectors", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.eigh", "linalg.eigh", "linalg.eigh_", of_linalg_eigh, 2, "TT", "eigenvalues\0eigenvectors", "(Tensor input, str UPLO=\"L\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.eigvals", "linalg.eigvals", "linalg.eigvals_", of_linalg_eigvals, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.eigvalsh", "linalg.eigvalsh", "linalg.eigvalsh_", of_linalg_eigvalsh, 2, "T", "out", "(Tensor input, str UPLO=\"L\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.eigvals", "linalg.eigvals", "linalg.eigvals_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.eigvalsh", "linalg.eigvalsh", "linalg.eigvalsh_", of_linalg_eigh, 2, "T", "out", "(Tensor input, str UPLO=\"L\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.householder_product", "linalg.householder_product", "linalg.householder_product_", of_linalg_householder_product, 2, "T", "out", "(Tensor input, Tensor tau)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.inv", "linalg.inv", "linalg.inv_", of_linalg_inv, 1, "T", "out", "(Tensor A)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.inv", "linalg.inv", "linalg.inv_", of_linalg_det, 1, "T", "out", "(Tensor A)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.inv_ex", "linalg.inv_ex", "linalg.inv_ex_", of_linalg_inv_ex, 2, "TT", "inverse\0info", "(Tensor A, *, bool check_errors=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.ldl_factor", "linalg.ldl_factor", "linalg.ldl_factor_", of_linalg_ldl_factor, 2, "TT", "LD\0pivots", "(Tensor input, *, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.ldl_factor_ex", "linalg.ldl_factor_ex", "linalg.ldl_factor_ex_", of_linalg_ldl_factor_ex, 3, "TTT", "LD\0pivots\0info", "(Tensor input, *, bool hermitian=False, bool check_errors=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.ldl_solve", "linalg.ldl_solve", "linalg.ldl_solve_", of_linalg_ldl_solve, 4, "T", "out", "(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.lstsq", "linalg.lstsq", "linalg.lstsq_", of_linalg_lstsq, 4, "TTTT", "solution\0residuals\0rank\0singular_values", "(Tensor input, Tensor b, float rcond=None, *, str driver=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.lu", "linalg.lu", "linalg.lu_", of_linalg_lu, 2, "TTT", "P\0L\0U", "(Tensor A, *, bool pivot=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.lu_factor", "linalg.lu_factor", "linalg.lu_factor_", of_linalg_lu_factor, 2, "TT", "LU\0pivots", "(Tensor A, *, bool pivot=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.lu_factor", "linalg.lu_factor", "linalg.lu_factor_", of_linalg_lu, 2, "TT", "LU\0pivots", "(Tensor A, *, bool pivot=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.lu_factor_ex", "linalg.lu_factor_ex", "linalg.lu_factor_ex_", of_linalg_lu_factor_ex, 3, "TTT", "LU\0pivots\0info", "(Tensor A, *, bool pivot=True, bool check_errors=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.lu_solve", "linalg.lu_solve", "linalg.lu_solve_", of_linalg_lu_solve, 5, "T", "out", "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.matmul", "linalg.matmul", "linalg.matmul_", of_linalg_matmul, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.matrix_exp", "linalg.matrix_exp", "linalg.matrix_exp_", of_linalg_matrix_exp, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "linalg.matmul", "linalg.matmul", "linalg.matmul_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.matrix_exp", "linalg.matrix_exp", "linalg.matrix_exp_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "linalg.matrix_norm", "linalg.matrix_norm", "linalg.matrix_norm_", of_linalg_matrix_norm, 5, "T", "out", "(Tensor input, Number ord, sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.matrix_norm.str_ord", "linalg.matrix_norm", "linalg.matrix_norm_", of_linalg_matrix_norm_str_ord, 5, "T", "out", "(Tensor input, str ord=\"fro\", sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "linalg.matrix_power", "linalg.matrix_power", "linalg.matrix_power_", of_linalg_matrix_power, 2, "T", "out", "(Tensor input, int n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -7996,17 +4584,17 @@ lt_operator lt_operators[] = {
     {lt_run, "linalg.matrix_rank.atol_rtol_tensor", "linalg.matrix_rank", "linalg.matrix_rank_", of_linalg_matrix_rank_atol_rtol_tensor, 4, "T", "out", "(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "linalg.matrix_rank.tol", "linalg.matrix_rank", "linalg.matrix_rank_", of_linalg_matrix_rank_tol, 3, "T", "out", "(Tensor input, float tol, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "linalg.matrix_rank.tol_tensor", "linalg.matrix_rank", "linalg.matrix_rank_", of_linalg_matrix_rank_tol_tensor, 3, "T", "out", "(Tensor input, Tensor tol, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 3},
-    {lt_run, "linalg.matrix_sqrth", "linalg.matrix_sqrth", "linalg.matrix_sqrth_", of_linalg_matrix_sqrth, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.multi_dot", "linalg.multi_dot", "linalg.multi_dot_", of_linalg_multi_dot, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.matrix_sqrth", "linalg.matrix_sqrth", "linalg.matrix_sqrth_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.multi_dot", "linalg.multi_dot", "linalg.multi_dot_", of_column_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.norm", "linalg.norm", "linalg.norm_", of_linalg_norm, 5, "T", "out", "(Tensor input, Number ord=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.norm.ord_str", "linalg.norm", "linalg.norm_", of_linalg_norm_ord_str, 5, "T", "out", "(Tensor input, str ord, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "linalg.pinv", "linalg.pinv", "linalg.pinv_", of_linalg_pinv, 4, "T", "out", "(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.pinv.atol_rtol_tensor", "linalg.pinv", "linalg.pinv_", of_linalg_pinv_atol_rtol_tensor, 4, "T", "out", "(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "linalg.pinv", "linalg.pinv", "linalg.pinv_", of_linalg_matrix_rank, 4, "T", "out", "(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.pinv.atol_rtol_tensor", "linalg.pinv", "linalg.pinv_", of_linalg_matrix_rank_atol_rtol_tensor, 4, "T", "out", "(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "linalg.pinv.rcond", "linalg.pinv", "linalg.pinv_", of_linalg_pinv_rcond, 3, "T", "out", "(Tensor input, float rcond, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "linalg.pinv.rcond_tensor", "linalg.pinv", "linalg.pinv_", of_linalg_pinv_rcond_tensor, 3, "T", "out", "(Tensor input, Tensor rcond, bool hermitian=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 3},
-    {lt_run, "linalg.polar", "linalg.polar", "linalg.polar_", of_linalg_polar, 1, "TT", "U\0H", "(Tensor A)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.polar", "linalg.polar", "linalg.polar_", of_linalg_det, 1, "TT", "U\0H", "(Tensor A)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.qr", "linalg.qr", "linalg.qr_", of_linalg_qr, 2, "TT", "Q\0R", "(Tensor A, str mode=\"reduced\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "linalg.slogdet", "linalg.slogdet", "linalg.slogdet_", of_linalg_slogdet, 1, "TT", "sign\0logabsdet", "(Tensor A)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "linalg.slogdet", "linalg.slogdet", "linalg.slogdet_", of_linalg_det, 1, "TT", "sign\0logabsdet", "(Tensor A)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.solve", "linalg.solve", "linalg.solve_", of_linalg_solve, 3, "T", "out", "(Tensor A, Tensor B, *, bool left=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.solve_ex", "linalg.solve_ex", "linalg.solve_ex_", of_linalg_solve_ex, 4, "TT", "result\0info", "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "linalg.solve_triangular", "linalg.solve_triangular", "linalg.solve_triangular_", of_linalg_solve_triangular, 5, "T", "out", "(Tensor input, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -8023,38 +4611,38 @@ lt_operator lt_operators[] = {
     {lt_run, "linspace.tensor_tensor", "linspace", "linspace_", of_linspace_tensor_tensor, 6, "T", "out", "(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "load", "load", "load_", of_load, 3, "UA", "structure\0tensors", "(str path, *, str map_location=None, bool mmap=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "load_bytes", "load_bytes", "load_bytes_", of_load_bytes, 2, "UA", "structure\0tensors", "(Tensor data, *, str map_location=None)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "load_dict", "load_dict", "load_dict_", of_load_dict, 3, "KA", "names\0tensors", "(str path, *, str map_location=None, bool mmap=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "load_dict", "load_dict", "load_dict_", of_load, 3, "KA", "names\0tensors", "(str path, *, str map_location=None, bool mmap=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lobpcg", "lobpcg", "lobpcg_", of_lobpcg, 10, "TT", "eigenvalues\0eigenvectors", "(Tensor A, int k=None, Tensor B=None, Tensor X=None, int n=None, Tensor iK=None, int niter=None, float tol=None, bool largest=None, str method=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "log", "log", "log_", of_log, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "log10", "log10", "log10_", of_log10, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "log1p", "log1p", "log1p_", of_log1p, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "log2", "log2", "log2_", of_log2, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "log", "log", "log_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "log10", "log10", "log10_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "log1p", "log1p", "log1p_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "log2", "log2", "log2_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "log_normal_", "log_normal_", "log_normal_", of_log_normal_, 4, "", "", "(Tensor input, float mean=1, float std=2, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "log_softmax", "log_softmax", "log_softmax_", of_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "logaddexp", "logaddexp", "logaddexp_", of_logaddexp, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "logaddexp2", "logaddexp2", "logaddexp2_", of_logaddexp2, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "logcumsumexp", "logcumsumexp", "logcumsumexp_", of_logcumsumexp, 2, "T", "out", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "logdet", "logdet", "logdet_", of_logdet, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "logical_and", "logical_and", "logical_and_", of_logical_and, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "logical_not", "logical_not", "logical_not_", of_logical_not, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "logical_or", "logical_or", "logical_or_", of_logical_or, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "logical_xor", "logical_xor", "logical_xor_", of_logical_xor, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logaddexp", "logaddexp", "logaddexp_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logaddexp2", "logaddexp2", "logaddexp2_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logcumsumexp", "logcumsumexp", "logcumsumexp_", of_cummax, 2, "T", "out", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logdet", "logdet", "logdet_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "logical_and", "logical_and", "logical_and_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logical_not", "logical_not", "logical_not_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logical_or", "logical_or", "logical_or_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logical_xor", "logical_xor", "logical_xor_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "logit", "logit", "logit_", of_logit, 2, "T", "out", "(Tensor input, float eps=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "logspace", "logspace", "logspace_", of_logspace, 7, "T", "out", "(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "logspace.scalar_tensor", "logspace", "logspace_", of_logspace_scalar_tensor, 7, "T", "out", "(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 3},
     {lt_run, "logspace.tensor_scalar", "logspace", "logspace_", of_logspace_tensor_scalar, 7, "T", "out", "(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "logspace.tensor_tensor", "logspace", "logspace_", of_logspace_tensor_tensor, 7, "T", "out", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "logsumexp", "logsumexp", "logsumexp_", of_logsumexp, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "logsumexp", "logsumexp", "logsumexp_", of_frobenius_norm, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "lstm", "lstm", "lstm_", of_lstm, 9, "TTT", "output\0hn\0cn", "(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lstm.data", "lstm", "lstm_", of_lstm_data, 9, "TTT", "output\0hn\0cn", "(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "lstm_cell", "lstm_cell", "lstm_cell_", of_lstm_cell, 6, "TT", "h\0c", "(Tensor input, sequence of Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "lt", "lt", "lt_", of_lt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "lt", "lt", "lt_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "lu", "lu", "lu_", of_lu, 2, "TTT", "LU\0pivots\0info", "(Tensor A, bool pivot=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lu_solve", "lu_solve", "lu_solve_", of_lu_solve, 3, "T", "out", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "lu_unpack", "lu_unpack", "lu_unpack_", of_lu_unpack, 4, "TTT", "P\0L\0U", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "lyapunov", "lyapunov", "lyapunov_", of_lyapunov, 2, "T", "out", "(Tensor H, Tensor G)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "mH", "mH", "mH_", of_mH, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "mT", "mT", "mT_", of_mT, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "mH", "mH", "mH_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "mT", "mT", "mT_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "make_per_channel_quantized_tensor", "make_per_channel_quantized_tensor", "make_per_channel_quantized_tensor_", of_make_per_channel_quantized_tensor, 4, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, int axis)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "make_per_tensor_quantized_tensor", "make_per_tensor_quantized_tensor", "make_per_tensor_quantized_tensor_", of_make_per_tensor_quantized_tensor, 3, "T", "out", "(Tensor input, float scale, int zero_point)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "manual_seed", "manual_seed", "manual_seed_", of_manual_seed, 1, "", "", "(int seed)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -8062,73 +4650,73 @@ lt_operator lt_operators[] = {
     {lt_run, "masked_fill", "masked_fill", "masked_fill_", of_masked_fill, 3, "T", "out", "(Tensor input, Tensor mask, Tensor|Number value)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1), 0, 0},
     {lt_run, "masked_scatter", "masked_scatter", "masked_scatter_", of_masked_scatter, 3, "T", "out", "(Tensor input, Tensor mask, Tensor source)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "masked_select", "masked_select", "masked_select_", of_masked_select, 2, "T", "out", "(Tensor input, Tensor mask)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "matmul", "matmul", "matmul_", of_matmul, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "matrix_exp", "matrix_exp", "matrix_exp_", of_matrix_exp, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "matrix_power", "matrix_power", "matrix_power_", of_matrix_power, 2, "T", "out", "(Tensor input, int n)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "max", "max", "max_", of_max, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "matmul", "matmul", "matmul_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "matrix_exp", "matrix_exp", "matrix_exp_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "matrix_power", "matrix_power", "matrix_power_", of_linalg_matrix_power, 2, "T", "out", "(Tensor input, int n)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "max", "max", "max_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "max.dim", "max", "max_", of_max_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "max.other", "max", "max_", of_max_other, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
+    {lt_run, "max.other", "max", "max_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "max_pool1d", "max_pool1d", "max_pool1d_", of_max_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "max_pool1d_with_indices", "max_pool1d_with_indices", "max_pool1d_with_indices_", of_max_pool1d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "max_pool2d", "max_pool2d", "max_pool2d_", of_max_pool2d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "max_pool3d", "max_pool3d", "max_pool3d_", of_max_pool3d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "maximum", "maximum", "maximum_", of_maximum, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "max_pool1d_with_indices", "max_pool1d_with_indices", "max_pool1d_with_indices_", of_max_pool1d, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "max_pool2d", "max_pool2d", "max_pool2d_", of_max_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "max_pool3d", "max_pool3d", "max_pool3d_", of_max_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "maximum", "maximum", "maximum_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "mean", "mean", "mean_", of_mean, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "median", "median", "median_", of_median, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "median.dim", "median", "median_", of_median_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "median", "median", "median_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "median.dim", "median", "median_", of_max_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "memory_stats", "memory_stats", "memory_stats_", NULL, 0, "IIIIII", "in_use\0peak\0cached\0limit\0tensors\0storages", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "memory_stats_of", "memory_stats_of", "memory_stats_of_", of_memory_stats_of, 1, "III", "tensors\0storages\0nbytes", "(dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "memory_summary", "memory_summary", "memory_summary_", NULL, 0, "U", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "meshgrid", "meshgrid", "meshgrid_", of_meshgrid, 2, "A", "out", "(sequence of Tensor tensors, *, str indexing=None)", -1, LT_VIEWS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "min", "min", "min_", of_min, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "min.dim", "min", "min_", of_min_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "min.other", "min", "min_", of_min_other, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
-    {lt_run, "minimum", "minimum", "minimum_", of_minimum, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "mm", "mm", "mm_", of_mm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "min", "min", "min_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "min.dim", "min", "min_", of_max_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "min.other", "min", "min_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
+    {lt_run, "minimum", "minimum", "minimum_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "mm", "mm", "mm_", of_bmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "mode", "mode", "mode_", of_mode, 3, "TT", "values\0indices", "(Tensor input, int dim=-1, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "moveaxis", "moveaxis", "moveaxis_", of_moveaxis, 3, "T", "out", "(Tensor input, int source, int destination)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "moveaxis.list", "moveaxis", "moveaxis_", of_moveaxis_list, 3, "T", "out", "(Tensor input, sequence of int source, sequence of int destination)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "movedim", "movedim", "movedim_", of_movedim, 3, "T", "out", "(Tensor input, int source, int destination)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "movedim.list", "movedim", "movedim_", of_movedim_list, 3, "T", "out", "(Tensor input, sequence of int source, sequence of int destination)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "msort", "msort", "msort_", of_msort, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "mul", "mul", "mul_", of_mul, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "movedim", "movedim", "movedim_", of_moveaxis, 3, "T", "out", "(Tensor input, int source, int destination)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "movedim.list", "movedim", "movedim_", of_moveaxis_list, 3, "T", "out", "(Tensor input, sequence of int source, sequence of int destination)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
+    {lt_run, "msort", "msort", "msort_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "mul", "mul", "mul_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "multinomial", "multinomial", "multinomial_", of_multinomial, 4, "T", "out", "(Tensor input, int num_samples, bool replacement=False, *, Generator generator=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "multiply", "multiply", "multiply_", of_multiply, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "multiply", "multiply", "multiply_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "mv", "mv", "mv_", of_mv, 2, "T", "out", "(Tensor input, Tensor vec)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "mvlgamma", "mvlgamma", "mvlgamma_", of_mvlgamma, 2, "T", "out", "(Tensor input, int p)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "names", "names", "names_", of_names, 1, "K", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "names", "names", "names_", of_H, 1, "K", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nan_to_num", "nan_to_num", "nan_to_num_", of_nan_to_num, 4, "T", "out", "(Tensor input, float nan=None, float posinf=None, float neginf=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nanmean", "nanmean", "nanmean_", of_nanmean, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nanmedian", "nanmedian", "nanmedian_", of_nanmedian, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nanmedian.dim", "nanmedian", "nanmedian_", of_nanmedian_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "nanmean", "nanmean", "nanmean_", of_mean, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nanmedian", "nanmedian", "nanmedian_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nanmedian.dim", "nanmedian", "nanmedian_", of_max_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "nanquantile", "nanquantile", "nanquantile_", of_nanquantile, 5, "T", "out", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "nansum", "nansum", "nansum_", of_nansum, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nansum", "nansum", "nansum_", of_mean, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "narrow", "narrow", "narrow_", of_narrow, 4, "T", "out", "(Tensor input, int dim, int start, int length)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "narrow.tensor", "narrow", "narrow_", of_narrow_tensor, 4, "T", "out", "(Tensor input, int dim, Tensor start, int length)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "narrow_copy", "narrow_copy", "narrow_copy_", of_narrow_copy, 4, "T", "out", "(Tensor input, int dim, int start, int length)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "narrow_copy", "narrow_copy", "narrow_copy_", of_narrow, 4, "T", "out", "(Tensor input, int dim, int start, int length)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "native_batch_norm", "native_batch_norm", "native_batch_norm_", of_native_batch_norm, 8, "TTT", "out\0save_mean\0save_invstd", "(Tensor input, Tensor weight, Tensor bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps)", 3, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "native_channel_shuffle", "native_channel_shuffle", "native_channel_shuffle_", of_native_channel_shuffle, 2, "T", "out", "(Tensor input, int groups)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "native_channel_shuffle", "native_channel_shuffle", "native_channel_shuffle_", of_channel_shuffle, 2, "T", "out", "(Tensor input, int groups)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "native_group_norm", "native_group_norm", "native_group_norm_", of_native_group_norm, 8, "TTT", "out\0mean\0rstd", "(Tensor input, Tensor weight, Tensor bias, int N, int C, int HxW, int group, float eps)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "native_layer_norm", "native_layer_norm", "native_layer_norm_", of_native_layer_norm, 5, "TTT", "out\0mean\0rstd", "(Tensor input, sequence of int normalized_shape, Tensor weight, Tensor bias, float eps)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "ne", "ne", "ne_", of_ne, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "neg", "neg", "neg_", of_neg, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "neg_view", "neg_view", "neg_view_", of_neg_view, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "negative", "negative", "negative_", of_negative, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "ne", "ne", "ne_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "neg", "neg", "neg_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "neg_view", "neg_view", "neg_view_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "negative", "negative", "negative_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "new_empty", "new_empty", "new_empty_", of_new_empty, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "new_empty_strided", "new_empty_strided", "new_empty_strided_", of_new_empty_strided, 6, "T", "out", "(Tensor input, sequence of int size, sequence of int stride, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "new_full", "new_full", "new_full_", of_new_full, 6, "T", "out", "(Tensor input, sequence of int size, Number fill_value, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "new_handle", "new_handle", "new_handle_", of_new_handle, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "new_ones", "new_ones", "new_ones_", of_new_ones, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "new_zeros", "new_zeros", "new_zeros_", of_new_zeros, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nextafter", "nextafter", "nextafter_", of_nextafter, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool2d_", of_nn_adaptive_avg_pool2d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d_", of_nn_adaptive_avg_pool3d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices_", of_nn_adaptive_max_pool2d_with_indices, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices_", of_nn_adaptive_max_pool3d_with_indices, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "new_handle", "new_handle", "new_handle_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "new_ones", "new_ones", "new_ones_", of_new_empty, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "new_zeros", "new_zeros", "new_zeros_", of_new_empty, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nextafter", "nextafter", "nextafter_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool2d_", of_adaptive_avg_pool1d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d_", of_adaptive_avg_pool1d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices_", of_adaptive_avg_pool1d, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices_", of_adaptive_avg_pool1d, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.affine_grid", "nn.affine_grid", "nn.affine_grid_", of_nn_affine_grid, 3, "T", "out", "(Tensor theta, sequence of int size, bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.alpha_dropout", "nn.alpha_dropout", "nn.alpha_dropout_", of_nn_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.avg_pool2d", "nn.avg_pool2d", "nn.avg_pool2d_", of_nn_avg_pool2d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nn.avg_pool3d", "nn.avg_pool3d", "nn.avg_pool3d_", of_nn_avg_pool3d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.avg_pool3d", "nn.avg_pool3d", "nn.avg_pool3d_", of_nn_avg_pool2d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.batch_norm", "nn.batch_norm", "nn.batch_norm_", of_nn_batch_norm, 8, "T", "out", "(Tensor input, Tensor running_mean, Tensor running_var, Tensor weight=None, Tensor bias=None, bool training=False, float momentum=0.1, float eps=1e-05)", 1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy", "nn.binary_cross_entropy", "nn.binary_cross_entropy_", of_nn_binary_cross_entropy, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits_", of_nn_binary_cross_entropy_with_logits, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor pos_weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -8137,26 +4725,26 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.ctc_loss", "nn.ctc_loss", "nn.ctc_loss_", of_nn_ctc_loss, 7, "T", "out", "(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, str reduction=\"mean\", bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.ctc_loss.tensor", "nn.ctc_loss", "nn.ctc_loss_", of_nn_ctc_loss_tensor, 7, "T", "out", "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction=\"mean\", bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "nn.dropout", "nn.dropout", "nn.dropout_", of_nn_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "nn.dropout1d", "nn.dropout1d", "nn.dropout1d_", of_nn_dropout1d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "nn.dropout2d", "nn.dropout2d", "nn.dropout2d_", of_nn_dropout2d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "nn.dropout3d", "nn.dropout3d", "nn.dropout3d_", of_nn_dropout3d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "nn.elu", "nn.elu", "nn.elu_", of_nn_elu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.dropout1d", "nn.dropout1d", "nn.dropout1d_", of_nn_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.dropout2d", "nn.dropout2d", "nn.dropout2d_", of_nn_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.dropout3d", "nn.dropout3d", "nn.dropout3d_", of_nn_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.elu", "nn.elu", "nn.elu_", of_celu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.embedding", "nn.embedding", "nn.embedding_", of_nn_embedding, 7, "T", "out", "(Tensor input, Tensor weight, int padding_idx=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.embedding_bag", "nn.embedding_bag", "nn.embedding_bag_", of_nn_embedding_bag, 11, "T", "out", "(Tensor input, Tensor weight, Tensor offsets=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode=\"mean\", bool sparse=False, Tensor per_sample_weights=None, bool include_last_offset=False, int padding_idx=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.fold", "nn.fold", "nn.fold_", of_nn_fold, 6, "T", "out", "(Tensor input, sequence of int output_size, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.fractional_max_pool2d", "nn.fractional_max_pool2d", "nn.fractional_max_pool2d_", of_nn_fractional_max_pool2d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices_", of_nn_fractional_max_pool2d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.fractional_max_pool3d", "nn.fractional_max_pool3d", "nn.fractional_max_pool3d_", of_nn_fractional_max_pool3d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices_", of_nn_fractional_max_pool3d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices_", of_nn_fractional_max_pool2d, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool3d", "nn.fractional_max_pool3d", "nn.fractional_max_pool3d_", of_nn_fractional_max_pool2d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices_", of_nn_fractional_max_pool2d, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.gaussian_nll_loss", "nn.gaussian_nll_loss", "nn.gaussian_nll_loss_", of_nn_gaussian_nll_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor|Number var, bool full=False, float eps=1e-06, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "nn.gelu", "nn.gelu", "nn.gelu_", of_nn_gelu, 2, "T", "out", "(Tensor input, str approximate=\"none\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.grid_sample", "nn.grid_sample", "nn.grid_sample_", of_nn_grid_sample, 5, "T", "out", "(Tensor input, Tensor grid, str mode=\"bilinear\", str padding_mode=\"zeros\", bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.group_norm", "nn.group_norm", "nn.group_norm_", of_nn_group_norm, 5, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.gumbel_softmax", "nn.gumbel_softmax", "nn.gumbel_softmax_", of_nn_gumbel_softmax, 6, "T", "out", "(Tensor input, float tau=1.0, bool hard=False, float eps=1e-10, int dim=-1, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_nn_hardsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
-    {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_nn_hardswish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hinge_embedding_loss", "nn.hinge_embedding_loss", "nn.hinge_embedding_loss_", of_nn_hinge_embedding_loss, 6, "T", "out", "(Tensor input, Tensor target, float margin=1.0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.huber_loss", "nn.huber_loss", "nn.huber_loss_", of_nn_huber_loss, 5, "T", "out", "(Tensor input, Tensor target, str reduction=\"mean\", float delta=1.0, Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -8169,166 +4757,166 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.linear", "nn.linear", "nn.linear_", of_nn_linear, 3, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.linear_cross_entropy", "nn.linear_cross_entropy", "nn.linear_cross_entropy_", of_nn_linear_cross_entropy, 9, "T", "out", "(Tensor input, Tensor linear_weight, Tensor target, *, Tensor linear_bias=None, Tensor weight=None, str reduction=\"mean\", int ignore_index=None, float label_smoothing=0.0, int batch_chunk_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.local_response_norm", "nn.local_response_norm", "nn.local_response_norm_", of_nn_local_response_norm, 5, "T", "out", "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.log_softmax", "nn.log_softmax", "nn.log_softmax_", of_nn_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_nn_logsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.log_softmax", "nn.log_softmax", "nn.log_softmax_", of_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.lp_pool1d", "nn.lp_pool1d", "nn.lp_pool1d_", of_nn_lp_pool1d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.lp_pool2d", "nn.lp_pool2d", "nn.lp_pool2d_", of_nn_lp_pool2d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.lp_pool3d", "nn.lp_pool3d", "nn.lp_pool3d_", of_nn_lp_pool3d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.margin_ranking_loss", "nn.margin_ranking_loss", "nn.margin_ranking_loss_", of_nn_margin_ranking_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.max_pool2d_with_indices", "nn.max_pool2d_with_indices", "nn.max_pool2d_with_indices_", of_nn_max_pool2d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.max_pool3d_with_indices", "nn.max_pool3d_with_indices", "nn.max_pool3d_with_indices_", of_nn_max_pool3d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.lp_pool2d", "nn.lp_pool2d", "nn.lp_pool2d_", of_nn_lp_pool1d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.lp_pool3d", "nn.lp_pool3d", "nn.lp_pool3d_", of_nn_lp_pool1d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.margin_ranking_loss", "nn.margin_ranking_loss", "nn.margin_ranking_loss_", of_nn_cosine_embedding_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_pool2d_with_indices", "nn.max_pool2d_with_indices", "nn.max_pool2d_with_indices_", of_max_pool1d, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_pool3d_with_indices", "nn.max_pool3d_with_indices", "nn.max_pool3d_with_indices_", of_max_pool1d, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.max_unpool1d", "nn.max_unpool1d", "nn.max_unpool1d_", of_nn_max_unpool1d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.max_unpool2d", "nn.max_unpool2d", "nn.max_unpool2d_", of_nn_max_unpool2d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.max_unpool3d", "nn.max_unpool3d", "nn.max_unpool3d_", of_nn_max_unpool3d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.mish", "nn.mish", "nn.mish_", of_nn_mish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
-    {lt_run, "nn.mse_loss", "nn.mse_loss", "nn.mse_loss_", of_nn_mse_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_unpool2d", "nn.max_unpool2d", "nn.max_unpool2d_", of_nn_max_unpool1d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_unpool3d", "nn.max_unpool3d", "nn.max_unpool3d_", of_nn_max_unpool1d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.mish", "nn.mish", "nn.mish_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.mse_loss", "nn.mse_loss", "nn.mse_loss_", of_nn_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.multi_head_attention_forward", "nn.multi_head_attention_forward", "nn.multi_head_attention_forward_", of_nn_multi_head_attention_forward, 25, "TT", "out\0weights", "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor in_proj_weight, Tensor in_proj_bias, Tensor bias_k, Tensor bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor out_proj_bias, bool training=True, Tensor key_padding_mask=None, bool need_weights=True, Tensor attn_mask=None, bool use_separate_proj_weight=False, Tensor q_proj_weight=None, Tensor k_proj_weight=None, Tensor v_proj_weight=None, Tensor static_k=None, Tensor static_v=None, bool average_attn_weights=True, bool is_causal=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.multi_margin_loss", "nn.multi_margin_loss", "nn.multi_margin_loss_", of_nn_multi_margin_loss, 8, "T", "out", "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.multilabel_margin_loss", "nn.multilabel_margin_loss", "nn.multilabel_margin_loss_", of_nn_multilabel_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss_", of_nn_multilabel_soft_margin_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss_", of_nn_binary_cross_entropy, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.nll_loss", "nn.nll_loss", "nn.nll_loss_", of_nn_nll_loss, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, int ignore_index=-100, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.normalize", "nn.normalize", "nn.normalize_", of_nn_normalize, 4, "T", "out", "(Tensor input, float p=2.0, sequence of int dim=[1], float eps=1e-12)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.one_hot", "nn.one_hot", "nn.one_hot_", of_nn_one_hot, 2, "T", "out", "(Tensor tensor, int num_classes=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.pad", "nn.pad", "nn.pad_", of_nn_pad, 4, "T", "out", "(Tensor input, sequence of int pad, str mode=\"constant\", float value=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.poisson_nll_loss", "nn.poisson_nll_loss", "nn.poisson_nll_loss_", of_nn_poisson_nll_loss, 8, "T", "out", "(Tensor input, Tensor target, bool log_input=True, bool full=False, bool size_average=None, float eps=1e-08, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.relu6", "nn.relu6", "nn.relu6_", of_nn_relu6, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.relu6", "nn.relu6", "nn.relu6_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.rms_norm", "nn.rms_norm", "nn.rms_norm_", of_nn_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.scaled_dot_product_attention", "nn.scaled_dot_product_attention", "nn.scaled_dot_product_attention_", of_nn_scaled_dot_product_attention, 8, "T", "out", "(Tensor query, Tensor key, Tensor value, Tensor attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float scale=None, bool enable_gqa=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.silu", "nn.silu", "nn.silu_", of_nn_silu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.silu", "nn.silu", "nn.silu_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.smooth_l1_loss", "nn.smooth_l1_loss", "nn.smooth_l1_loss_", of_nn_smooth_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", float beta=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.soft_margin_loss", "nn.soft_margin_loss", "nn.soft_margin_loss_", of_nn_soft_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.softmax", "nn.softmax", "nn.softmax_", of_nn_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nn.softmin", "nn.softmin", "nn.softmin_", of_nn_softmin, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softmax", "nn.softmax", "nn.softmax_", of_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softmin", "nn.softmin", "nn.softmin_", of_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.softplus", "nn.softplus", "nn.softplus_", of_nn_softplus, 3, "T", "out", "(Tensor input, float beta=1.0, float threshold=20.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nn.softshrink", "nn.softshrink", "nn.softshrink_", of_nn_softshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nn.softsign", "nn.softsign", "nn.softsign_", of_nn_softsign, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softshrink", "nn.softshrink", "nn.softshrink_", of_hardshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softsign", "nn.softsign", "nn.softsign_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.triplet_margin_loss", "nn.triplet_margin_loss", "nn.triplet_margin_loss_", of_nn_triplet_margin_loss, 10, "T", "out", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.unfold", "nn.unfold", "nn.unfold_", of_nn_unfold, 5, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.upsample", "nn.upsample", "nn.upsample_", of_nn_upsample, 5, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None, str mode=\"nearest\", bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.upsample_bilinear", "nn.upsample_bilinear", "nn.upsample_bilinear_", of_nn_upsample_bilinear, 3, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.upsample_nearest", "nn.upsample_nearest", "nn.upsample_nearest_", of_nn_upsample_nearest, 3, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.upsample_nearest", "nn.upsample_nearest", "nn.upsample_nearest_", of_nn_upsample_bilinear, 3, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nnz", "nnz", "nnz_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_call", "node_call", "node_call_", of_node_call, 2, "A", "out", "(Node input, sequence of Tensor grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_context", "node_context", "node_context_", of_node_context, 1, "Q", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_edge", "node_edge", "node_edge_", of_node_edge, 2, "JI", "node\0output", "(Node input, int i)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_edges", "node_edges", "node_edges_", of_node_edges, 1, "I", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_id", "node_id", "node_id_", of_node_id, 1, "I", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_name", "node_name", "node_name_", of_node_name, 1, "U", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_edges", "node_edges", "node_edges_", of_node_context, 1, "I", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_id", "node_id", "node_id_", of_node_context, 1, "I", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_name", "node_name", "node_name_", of_node_context, 1, "U", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_pack_saved", "node_pack_saved", "node_pack_saved_", of_node_pack_saved, 8, "", "", "(Node input, str name, int i, pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_register_hook", "node_register_hook", "node_register_hook_", of_node_register_hook, 4, "I", "out", "(Node input, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_register_prehook", "node_register_prehook", "node_register_prehook_", of_node_register_prehook, 4, "I", "out", "(Node input, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_register_prehook", "node_register_prehook", "node_register_prehook_", of_node_register_hook, 4, "I", "out", "(Node input, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_result", "node_result", "node_result_", of_node_result, 2, "T", "out", "(Node input, int output)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_saved", "node_saved", "node_saved_", of_node_saved, 1, "A", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_saved", "node_saved", "node_saved_", of_node_context, 1, "A", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_saved_as", "node_saved_as", "node_saved_as_", of_node_saved_as, 2, "A", "out", "(Node input, str name)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_saved_names", "node_saved_names", "node_saved_names_", of_node_saved_names, 1, "U", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_saved_names", "node_saved_names", "node_saved_names_", of_node_context, 1, "U", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_set_context", "node_set_context", "node_set_context_", of_node_set_context, 3, "", "", "(Node input, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_variable", "node_variable", "node_variable_", of_node_variable, 1, "T", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "node_weak", "node_weak", "node_weak_", of_node_weak, 1, "J", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nonzero", "nonzero", "nonzero_", of_nonzero, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "nonzero_numpy", "nonzero_numpy", "nonzero_numpy_", of_nonzero_numpy, 1, "A", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_variable", "node_variable", "node_variable_", of_node_context, 1, "T", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "node_weak", "node_weak", "node_weak_", of_node_context, 1, "J", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nonzero", "nonzero", "nonzero_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nonzero_numpy", "nonzero_numpy", "nonzero_numpy_", of_H, 1, "A", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nonzero_static", "nonzero_static", "nonzero_static_", of_nonzero_static, 3, "T", "out", "(Tensor input, *, int size, int fill_value=-1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "norm", "norm", "norm_", of_norm, 5, "T", "out", "(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "norm.name", "norm", "norm_", of_norm_name, 5, "T", "out", "(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "normal.size", "normal", "normal_", of_normal_size, 7, "T", "out", "(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "normal.tensors", "normal", "normal_", of_normal_tensors, 3, "T", "out", "(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "normal_", "normal_", "normal_", of_normal_, 4, "", "", "(Tensor input, float mean=0, float std=1, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "not_equal", "not_equal", "not_equal_", of_not_equal, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "not_equal", "not_equal", "not_equal_", of_copysign, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "npy_length", "npy_length", "npy_length_", of_npy_length, 1, "I", "out", "(Tensor head)", -1, LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "npy_load", "npy_load", "npy_load_", of_npy_load, 2, "T", "out", "(str path, *, bool mmap=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "npy_load_bytes", "npy_load_bytes", "npy_load_bytes_", of_npy_load_bytes, 1, "T", "out", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "npy_load", "npy_load", "npy_load_", of_archive_load, 2, "T", "out", "(str path, *, bool mmap=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "npy_load_bytes", "npy_load_bytes", "npy_load_bytes_", of_archive_load_bytes, 1, "T", "out", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "npy_save", "npy_save", "npy_save_", of_npy_save, 2, "", "", "(str path, Tensor input)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "npy_save_bytes", "npy_save_bytes", "npy_save_bytes_", of_npy_save_bytes, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "npy_save_bytes", "npy_save_bytes", "npy_save_bytes_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "npz_load", "npz_load", "npz_load_", of_npz_load, 1, "KA", "names\0tensors", "(str path)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "npz_load_bytes", "npz_load_bytes", "npz_load_bytes_", of_npz_load_bytes, 1, "KA", "names\0tensors", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "npz_load_bytes", "npz_load_bytes", "npz_load_bytes_", of_archive_load_bytes, 1, "KA", "names\0tensors", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "npz_save", "npz_save", "npz_save_", of_npz_save, 3, "", "", "(str path, sequence of str names, sequence of Tensor tensors)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "npz_save_bytes", "npz_save_bytes", "npz_save_bytes_", of_npz_save_bytes, 2, "T", "out", "(sequence of str names, sequence of Tensor tensors)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nuclear_norm", "nuclear_norm", "nuclear_norm_", of_nuclear_norm, 3, "T", "out", "(Tensor input, sequence of int dim=[-2, -1], bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "ones", "ones", "ones_", of_ones, 4, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "ones_like", "ones_like", "ones_like_", of_ones_like, 5, "T", "out", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "ones_like", "ones_like", "ones_like_", of_empty_like, 5, "T", "out", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "orgqr", "orgqr", "orgqr_", of_orgqr, 2, "T", "out", "(Tensor input, Tensor tau)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "ormqr", "ormqr", "ormqr_", of_ormqr, 5, "T", "out", "(Tensor input, Tensor tau, Tensor other, bool left=True, bool transpose=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "outer", "outer", "outer_", of_outer, 2, "T", "out", "(Tensor input, Tensor vec2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "output_nr", "output_nr", "output_nr_", of_output_nr, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "outer", "outer", "outer_", of_ger, 2, "T", "out", "(Tensor input, Tensor vec2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "output_nr", "output_nr", "output_nr_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pack_padded_sequence", "pack_padded_sequence", "pack_padded_sequence_", of_pack_padded_sequence, 3, "TT", "data\0batch_sizes", "(Tensor input, Tensor lengths, bool batch_first=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pad_packed_sequence", "pad_packed_sequence", "pad_packed_sequence_", of_pad_packed_sequence, 5, "TT", "output\0lengths", "(Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int total_length)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pairwise_distance", "pairwise_distance", "pairwise_distance_", of_pairwise_distance, 5, "T", "out", "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "parse_device", "parse_device", "parse_device_", of_parse_device, 1, "C", "out", "(str text)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pca_lowrank", "pca_lowrank", "pca_lowrank_", of_pca_lowrank, 4, "TTT", "U\0S\0V", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pdist", "pdist", "pdist_", of_pdist, 2, "T", "out", "(Tensor input, float p=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "permute", "permute", "permute_", of_permute, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "permute_copy", "permute_copy", "permute_copy_", of_permute_copy, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "permute", "permute", "permute_", of_flip, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "permute_copy", "permute_copy", "permute_copy_", of_flip, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "pickle_rename", "pickle_rename", "pickle_rename_", of_pickle_rename, 3, "T", "out", "(Tensor data, str old, str new)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "pin_memory", "pin_memory", "pin_memory_", of_pin_memory, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "pin_memory", "pin_memory", "pin_memory_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "pinverse", "pinverse", "pinverse_", of_pinverse, 2, "T", "out", "(Tensor input, float rcond=1e-15)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pivots_permutation", "pivots_permutation", "pivots_permutation_", of_pivots_permutation, 2, "T", "out", "(Tensor pivots, int n)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pixel_shuffle", "pixel_shuffle", "pixel_shuffle_", of_pixel_shuffle, 2, "T", "out", "(Tensor input, int upscale_factor)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pixel_unshuffle", "pixel_unshuffle", "pixel_unshuffle_", of_pixel_unshuffle, 2, "T", "out", "(Tensor input, int downscale_factor)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "poisson", "poisson", "poisson_", of_poisson, 2, "T", "out", "(Tensor input, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "poisson", "poisson", "poisson_", of_bernoulli, 2, "T", "out", "(Tensor input, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "polar", "polar", "polar_", of_polar, 2, "T", "out", "(Tensor abs, Tensor angle)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "polygamma", "polygamma", "polygamma_", of_polygamma, 2, "T", "out", "(int n, Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "pop_saved_tensors_hooks", "pop_saved_tensors_hooks", "pop_saved_tensors_hooks_", NULL, 0, "", "", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "positive", "positive", "positive_", of_positive, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "pow", "pow", "pow_", of_pow, 2, "T", "out", "(Tensor|Number input, Tensor|Number exponent)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "positive", "positive", "positive_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "pow", "pow", "pow_", of_float_power, 2, "T", "out", "(Tensor|Number input, Tensor|Number exponent)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "prelu", "prelu", "prelu_", of_prelu, 2, "T", "out", "(Tensor input, Tensor weight)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "prod", "prod", "prod_", of_prod, 4, "T", "out", "(Tensor input, int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "promote_types", "promote_types", "promote_types_", of_promote_types, 2, "D", "out", "(dtype type1, dtype type2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "push_saved_tensors_hooks", "push_saved_tensors_hooks", "push_saved_tensors_hooks_", of_push_saved_tensors_hooks, 5, "", "", "(pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "put", "put", "put_", of_put, 4, "T", "out", "(Tensor input, Tensor index, Tensor source, bool accumulate=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
-    {lt_run, "q_per_channel_axis", "q_per_channel_axis", "q_per_channel_axis_", of_q_per_channel_axis, 1, "I", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "q_per_channel_scales", "q_per_channel_scales", "q_per_channel_scales_", of_q_per_channel_scales, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "q_per_channel_zero_points", "q_per_channel_zero_points", "q_per_channel_zero_points_", of_q_per_channel_zero_points, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "q_scale", "q_scale", "q_scale_", of_q_scale, 1, "F", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "q_zero_point", "q_zero_point", "q_zero_point_", of_q_zero_point, 1, "I", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "q_per_channel_axis", "q_per_channel_axis", "q_per_channel_axis_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "q_per_channel_scales", "q_per_channel_scales", "q_per_channel_scales_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "q_per_channel_zero_points", "q_per_channel_zero_points", "q_per_channel_zero_points_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "q_scale", "q_scale", "q_scale_", of_H, 1, "F", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "q_zero_point", "q_zero_point", "q_zero_point_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "qr", "qr", "qr_", of_qr, 2, "TT", "Q\0R", "(Tensor input, bool some=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "qscheme", "qscheme", "qscheme_", of_qscheme, 1, "U", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantile", "quantile", "quantile_", of_quantile, 5, "T", "out", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "qscheme", "qscheme", "qscheme_", of_H, 1, "U", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantile", "quantile", "quantile_", of_nanquantile, 5, "T", "out", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "quantize_per_channel", "quantize_per_channel", "quantize_per_channel_", of_quantize_per_channel, 5, "T", "out", "(Tensor input, Tensor scales, Tensor zero_points, int axis, dtype dtype)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantize_per_tensor", "quantize_per_tensor", "quantize_per_tensor_", of_quantize_per_tensor, 4, "T", "out", "(Tensor input, float scale, int zero_point, dtype dtype)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantize_per_tensor.tensor_qparams", "quantize_per_tensor", "quantize_per_tensor_", of_quantize_per_tensor_tensor_qparams, 4, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, dtype dtype)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "quantize_per_tensor.tensors", "quantize_per_tensor", "quantize_per_tensor_", of_quantize_per_tensor_tensors, 4, "A", "out", "(sequence of Tensor tensors, Tensor scales, Tensor zero_points, dtype dtype)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "quantize_per_tensor_dynamic", "quantize_per_tensor_dynamic", "quantize_per_tensor_dynamic_", of_quantize_per_tensor_dynamic, 3, "T", "out", "(Tensor input, dtype dtype, bool reduce_range)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantized.add", "quantized.add", "quantized.add_", of_quantized_add, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.add_relu", "quantized.add_relu", "quantized.add_relu_", of_quantized_add_relu, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.add_relu", "quantized.add_relu", "quantized.add_relu_", of_quantized_add, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantized.add_scalar", "quantized.add_scalar", "quantized.add_scalar_", of_quantized_add_scalar, 2, "T", "out", "(Tensor qa, Number b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.add_scalar_relu", "quantized.add_scalar_relu", "quantized.add_scalar_relu_", of_quantized_add_scalar_relu, 2, "T", "out", "(Tensor qa, Number b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.add_scalar_relu", "quantized.add_scalar_relu", "quantized.add_scalar_relu_", of_quantized_add_scalar, 2, "T", "out", "(Tensor qa, Number b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantized.cat", "quantized.cat", "quantized.cat_", of_quantized_cat, 4, "T", "out", "(sequence of Tensor tensors, int dim, float scale=None, int zero_point=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantized.linear", "quantized.linear", "quantized.linear_", of_quantized_linear, 6, "T", "out", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point, Tensor packed=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantized.linear_dynamic", "quantized.linear_dynamic", "quantized.linear_dynamic_", of_quantized_linear_dynamic, 5, "T", "out", "(Tensor input, Tensor weight, Tensor bias, bool reduce_range=False, Tensor packed=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "quantized.linear_pack", "quantized.linear_pack", "quantized.linear_pack_", of_quantized_linear_pack, 1, "T", "out", "(Tensor weight)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.linear_relu", "quantized.linear_relu", "quantized.linear_relu_", of_quantized_linear_relu, 6, "T", "out", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point, Tensor packed=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.matmul", "quantized.matmul", "quantized.matmul_", of_quantized_matmul, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.mul", "quantized.mul", "quantized.mul_", of_quantized_mul, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.mul_relu", "quantized.mul_relu", "quantized.mul_relu_", of_quantized_mul_relu, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.mul_scalar", "quantized.mul_scalar", "quantized.mul_scalar_", of_quantized_mul_scalar, 2, "T", "out", "(Tensor qa, Number b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.mul_scalar_relu", "quantized.mul_scalar_relu", "quantized.mul_scalar_relu_", of_quantized_mul_scalar_relu, 2, "T", "out", "(Tensor qa, Number b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "quantized.relu6", "quantized.relu6", "quantized.relu6_", of_quantized_relu6, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "rad2deg", "rad2deg", "rad2deg_", of_rad2deg, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "quantized.linear_relu", "quantized.linear_relu", "quantized.linear_relu_", of_quantized_linear, 6, "T", "out", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point, Tensor packed=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.matmul", "quantized.matmul", "quantized.matmul_", of_quantized_add, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.mul", "quantized.mul", "quantized.mul_", of_quantized_add, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.mul_relu", "quantized.mul_relu", "quantized.mul_relu_", of_quantized_add, 4, "T", "out", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.mul_scalar", "quantized.mul_scalar", "quantized.mul_scalar_", of_quantized_add_scalar, 2, "T", "out", "(Tensor qa, Number b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.mul_scalar_relu", "quantized.mul_scalar_relu", "quantized.mul_scalar_relu_", of_quantized_add_scalar, 2, "T", "out", "(Tensor qa, Number b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "quantized.relu6", "quantized.relu6", "quantized.relu6_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rad2deg", "rad2deg", "rad2deg_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "rand", "rand", "rand_", of_rand, 5, "T", "out", "(sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "rand_like", "rand_like", "rand_like_", of_rand_like, 6, "T", "out", "(Tensor input, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "randint", "randint", "randint_", of_randint, 7, "T", "out", "(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "randint.high", "randint", "randint_", of_randint_high, 6, "T", "out", "(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "randint_like", "randint_like", "randint_like_", of_randint_like, 8, "T", "out", "(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "randint_like.high", "randint_like", "randint_like_", of_randint_like_high, 7, "T", "out", "(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "randn", "randn", "randn_", of_randn, 5, "T", "out", "(sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "randn_like", "randn_like", "randn_like_", of_randn_like, 6, "T", "out", "(Tensor input, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "randn", "randn", "randn_", of_rand, 5, "T", "out", "(sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "randn_like", "randn_like", "randn_like_", of_rand_like, 6, "T", "out", "(Tensor input, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "random_", "random_", "random_", of_random_, 2, "", "", "(Tensor input, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "random_.from", "random_", "random_", of_random__from, 4, "", "", "(Tensor input, int from_, int to=None, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "random_.to", "random_", "random_", of_random__to, 3, "", "", "(Tensor input, int to, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "randperm", "randperm", "randperm_", of_randperm, 5, "T", "out", "(int n, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "range", "range", "range_", of_range, 6, "T", "out", "(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "ravel", "ravel", "ravel_", of_ravel, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "real", "real", "real_", of_real, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "reciprocal", "reciprocal", "reciprocal_", of_reciprocal, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "range", "range", "range_", of_arange_start_step, 6, "T", "out", "(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "ravel", "ravel", "ravel_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "real", "real", "real_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "reciprocal", "reciprocal", "reciprocal_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "record_function", "record_function", "record_function_", of_record_function, 9, "J", "out", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "record_function_weak", "record_function_weak", "record_function_weak_", of_record_function_weak, 9, "J", "out", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "record_function_weak", "record_function_weak", "record_function_weak_", of_record_function, 9, "J", "out", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "record_stream", "record_stream", "record_stream_", of_record_stream, 2, "", "", "(Tensor input, int stream)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "refine_names", "refine_names", "refine_names_", of_refine_names, 2, "T", "out", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "refine_names", "refine_names", "refine_names_", of_align_to, 2, "T", "out", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "register_hook", "register_hook", "register_hook_", of_register_hook, 4, "I", "out", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "register_multi_grad_hook", "register_multi_grad_hook", "register_multi_grad_hook_", of_register_multi_grad_hook, 5, "I", "out", "(sequence of Tensor tensors, bool first, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "register_post_accumulate_grad_hook", "register_post_accumulate_grad_hook", "register_post_accumulate_grad_hook_", of_register_post_accumulate_grad_hook, 4, "I", "out", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "relu", "relu", "relu_", of_relu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
-    {lt_run, "remainder", "remainder", "remainder_", of_remainder, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "register_post_accumulate_grad_hook", "register_post_accumulate_grad_hook", "register_post_accumulate_grad_hook_", of_register_hook, 4, "I", "out", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "relu", "relu", "relu_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "remainder", "remainder", "remainder_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "remove_hook", "remove_hook", "remove_hook_", of_remove_hook, 1, "", "", "(int hook)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rename", "rename", "rename_", of_rename, 2, "T", "out", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "rename_", "rename_", "rename_", of_rename_, 2, "", "", "(Tensor input, sequence of str names)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -8337,38 +4925,38 @@ lt_operator lt_operators[] = {
     {lt_run, "repeat_interleave", "repeat_interleave", "repeat_interleave_", of_repeat_interleave, 2, "T", "out", "(Tensor repeats, *, int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "repeat_interleave.int", "repeat_interleave", "repeat_interleave_", of_repeat_interleave_int, 4, "T", "out", "(Tensor input, int repeats, int dim=None, *, int output_size=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "repeat_interleave.tensor", "repeat_interleave", "repeat_interleave_", of_repeat_interleave_tensor, 4, "T", "out", "(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "requires_grad", "requires_grad", "requires_grad_", of_requires_grad, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "requires_grad", "requires_grad", "requires_grad_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "reset_peak_memory_stats", "reset_peak_memory_stats", "reset_peak_memory_stats_", NULL, 0, "", "", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "reshape", "reshape", "reshape_", of_reshape, 2, "T", "out", "(Tensor input, sequence of int shape)", -1, LT_BRIEF | LT_VIEWS | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "reshape_as", "reshape_as", "reshape_as_", of_reshape_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "reshape_as", "reshape_as", "reshape_as_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "resize_", "resize_", "resize_", of_resize_, 3, "", "", "(Tensor input, sequence of int size, *, memory_format memory_format=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "resize_as_", "resize_as_", "resize_as_", of_resize_as_, 3, "", "", "(Tensor input, Tensor the_template, *, memory_format memory_format=None)", 0, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "resize_as_sparse_", "resize_as_sparse_", "resize_as_sparse_", of_resize_as_sparse_, 2, "", "", "(Tensor input, Tensor the_template)", 0, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "resolve_conj", "resolve_conj", "resolve_conj_", of_resolve_conj, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "resolve_neg", "resolve_neg", "resolve_neg_", of_resolve_neg, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "resolve_conj", "resolve_conj", "resolve_conj_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "resolve_neg", "resolve_neg", "resolve_neg_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "result_type", "result_type", "result_type_", of_result_type, 2, "D", "out", "(Tensor|Number tensor1, Tensor|Number tensor2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
-    {lt_run, "retain_grad", "retain_grad", "retain_grad_", of_retain_grad, 1, "", "", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "retains_grad", "retains_grad", "retains_grad_", of_retains_grad, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "rms_norm", "rms_norm", "rms_norm_", of_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "rnn_relu", "rnn_relu", "rnn_relu_", of_rnn_relu, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "rnn_relu.data", "rnn_relu", "rnn_relu_", of_rnn_relu_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "rnn_relu_cell", "rnn_relu_cell", "rnn_relu_cell_", of_rnn_relu_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "rnn_tanh", "rnn_tanh", "rnn_tanh_", of_rnn_tanh, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "rnn_tanh.data", "rnn_tanh", "rnn_tanh_", of_rnn_tanh_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "rnn_tanh_cell", "rnn_tanh_cell", "rnn_tanh_cell_", of_rnn_tanh_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "retain_grad", "retain_grad", "retain_grad_", of_H, 1, "", "", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "retains_grad", "retains_grad", "retains_grad_", of_H, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rms_norm", "rms_norm", "rms_norm_", of_nn_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_relu", "rnn_relu", "rnn_relu_", of_gru, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_relu.data", "rnn_relu", "rnn_relu_", of_gru_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "rnn_relu_cell", "rnn_relu_cell", "rnn_relu_cell_", of_gru_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_tanh", "rnn_tanh", "rnn_tanh_", of_gru, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_tanh.data", "rnn_tanh", "rnn_tanh_", of_gru_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "rnn_tanh_cell", "rnn_tanh_cell", "rnn_tanh_cell_", of_gru_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "roll", "roll", "roll_", of_roll, 3, "T", "out", "(Tensor input, sequence of int shifts, sequence of int dims=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rot90", "rot90", "rot90_", of_rot90, 3, "T", "out", "(Tensor input, int k=1, sequence of int dims=[0,1])", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "round", "round", "round_", of_round, 2, "T", "out", "(Tensor input, *, int decimals=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "row_indices", "row_indices", "row_indices_", of_row_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "row_indices_copy", "row_indices_copy", "row_indices_copy_", of_row_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "row_stack", "row_stack", "row_stack_", of_row_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "row_indices", "row_indices", "row_indices_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "row_indices_copy", "row_indices_copy", "row_indices_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "row_stack", "row_stack", "row_stack_", of_column_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "rrelu", "rrelu", "rrelu_", of_rrelu, 5, "T", "out", "(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
-    {lt_run, "rsqrt", "rsqrt", "rsqrt_", of_rsqrt, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "rsqrt", "rsqrt", "rsqrt_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "rsub", "rsub", "rsub_", of_rsub, 3, "T", "out", "(Tensor input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
-    {lt_run, "saddmm", "saddmm", "saddmm_", of_saddmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "safetensors_load", "safetensors_load", "safetensors_load_", of_safetensors_load, 1, "KAU", "names\0tensors\0metadata", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "saddmm", "saddmm", "saddmm_", of_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "safetensors_load", "safetensors_load", "safetensors_load_", of_archive_load_bytes, 1, "KAU", "names\0tensors\0metadata", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "safetensors_load_file", "safetensors_load_file", "safetensors_load_file_", of_safetensors_load_file, 3, "KAU", "names\0tensors\0metadata", "(str path, *, sequence of str only=None, bool mmap=True)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "safetensors_open", "safetensors_open", "safetensors_open_", of_safetensors_open, 1, "UKA", "header\0names\0tensors", "(str path)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "safetensors_open", "safetensors_open", "safetensors_open_", of_npz_load, 1, "UKA", "header\0names\0tensors", "(str path)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "safetensors_save", "safetensors_save", "safetensors_save_", of_safetensors_save, 3, "T", "out", "(sequence of str names, sequence of Tensor tensors, *, str metadata=None)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "safetensors_save_file", "safetensors_save_file", "safetensors_save_file_", of_safetensors_save_file, 4, "", "", "(str path, sequence of str names, sequence of Tensor tensors, *, str metadata=None)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sample_dirichlet", "sample_dirichlet", "sample_dirichlet_", of_sample_dirichlet, 2, "T", "out", "(Tensor input, Generator generator=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -8381,14 +4969,14 @@ lt_operator lt_operators[] = {
     {lt_run, "scatter.src_reduce", "scatter", "scatter_", of_scatter_src_reduce, 5, "T", "out", "(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "scatter.value", "scatter", "scatter_", of_scatter_value, 4, "T", "out", "(Tensor input, int dim, Tensor index, Number value)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "scatter.value_reduce", "scatter", "scatter_", of_scatter_value_reduce, 5, "T", "out", "(Tensor input, int dim, Tensor index, Number value, *, str reduce)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 3},
-    {lt_run, "scatter_add", "scatter_add", "scatter_add_", of_scatter_add, 4, "T", "out", "(Tensor input, int dim, Tensor index, Tensor src)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "scatter_add", "scatter_add", "scatter_add_", of_scatter_src, 4, "T", "out", "(Tensor input, int dim, Tensor index, Tensor src)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "scatter_reduce", "scatter_reduce", "scatter_reduce_", of_scatter_reduce, 6, "T", "out", "(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "searchsorted", "searchsorted", "searchsorted_", of_searchsorted, 6, "T", "out", "(Tensor sorted_sequence, Tensor|Number input, *, bool out_int32=False, bool right=False, str side=None, Tensor sorter=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "segment_reduce", "segment_reduce", "segment_reduce_", of_segment_reduce, 8, "T", "out", "(Tensor data, str reduce, *, Tensor lengths=None, Tensor indices=None, Tensor offsets=None, int axis=0, bool unsafe=False, Number initial=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "select", "select", "select_", of_select, 3, "T", "out", "(Tensor input, int dim, int index)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "select_copy", "select_copy", "select_copy_", of_select_copy, 3, "T", "out", "(Tensor input, int dim, int index)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "select_copy", "select_copy", "select_copy_", of_select, 3, "T", "out", "(Tensor input, int dim, int index)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "select_scatter", "select_scatter", "select_scatter_", of_select_scatter, 4, "T", "out", "(Tensor input, Tensor src, int dim, int index)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "selu", "selu", "selu_", of_selu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "selu", "selu", "selu_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "set_", "set_", "set_", of_set_, 1, "", "", "(Tensor input)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_.storage", "set_", "set_", of_set__storage, 2, "", "", "(Tensor input, Storage source)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 3},
     {lt_run, "set_.storage_geometry", "set_", "set_", of_set__storage_geometry, 5, "", "", "(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 4},
@@ -8399,190 +4987,190 @@ lt_operator lt_operators[] = {
     {lt_run, "set_autocast_dtype", "set_autocast_dtype", "set_autocast_dtype_", of_set_autocast_dtype, 2, "", "", "(str device_type, dtype dtype)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_autocast_enabled", "set_autocast_enabled", "set_autocast_enabled_", of_set_autocast_enabled, 2, "", "", "(str device_type, bool enabled)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_data_", "set_data_", "set_data_", of_set_data_, 2, "", "", "(Tensor input, Tensor data)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "set_default_device", "set_default_device", "set_default_device_", of_set_default_device, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "set_default_device", "set_default_device", "set_default_device_", of_default_generator_device, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_default_dtype", "set_default_dtype", "set_default_dtype_", of_set_default_dtype, 1, "", "", "(dtype d)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_detect_anomaly", "set_detect_anomaly", "set_detect_anomaly_", of_set_detect_anomaly, 2, "", "", "(bool enabled, bool check_nan)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_float32_matmul_precision", "set_float32_matmul_precision", "set_float32_matmul_precision_", of_set_float32_matmul_precision, 1, "", "", "(str precision)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_grad", "set_grad", "set_grad_", of_set_grad, 2, "", "", "(Tensor input, Tensor grad)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "set_grad_enabled", "set_grad_enabled", "set_grad_enabled_", of_set_grad_enabled, 1, "", "", "(bool enabled)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "set_inference_mode", "set_inference_mode", "set_inference_mode_", of_set_inference_mode, 1, "", "", "(bool enabled)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "set_grad_enabled", "set_grad_enabled", "set_grad_enabled_", of_set_autocast_cache_enabled, 1, "", "", "(bool enabled)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "set_inference_mode", "set_inference_mode", "set_inference_mode_", of_set_autocast_cache_enabled, 1, "", "", "(bool enabled)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_memory_limit", "set_memory_limit", "set_memory_limit_", of_set_memory_limit, 1, "", "", "(int nbytes)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_num_threads", "set_num_threads", "set_num_threads_", of_set_num_threads, 1, "", "", "(int n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_requires_grad", "set_requires_grad", "set_requires_grad_", of_set_requires_grad, 2, "", "", "(Tensor input, bool requires_grad=True)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_warn_always", "set_warn_always", "set_warn_always_", of_set_warn_always, 1, "", "", "(bool b)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sgn", "sgn", "sgn_", of_sgn, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "share_memory_", "share_memory_", "share_memory_", of_share_memory_, 1, "", "", "(Tensor input)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sigmoid", "sigmoid", "sigmoid_", of_sigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sign", "sign", "sign_", of_sign, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sgn", "sgn", "sgn_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "share_memory_", "share_memory_", "share_memory_", of_set_, 1, "", "", "(Tensor input)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sigmoid", "sigmoid", "sigmoid_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sign", "sign", "sign_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "signal.windows.bartlett", "signal.windows.bartlett", "signal.windows.bartlett_", of_signal_windows_bartlett, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "signal.windows.blackman", "signal.windows.blackman", "signal.windows.blackman_", of_signal_windows_blackman, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "signal.windows.cosine", "signal.windows.cosine", "signal.windows.cosine_", of_signal_windows_cosine, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "signal.windows.blackman", "signal.windows.blackman", "signal.windows.blackman_", of_signal_windows_bartlett, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "signal.windows.cosine", "signal.windows.cosine", "signal.windows.cosine_", of_signal_windows_bartlett, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "signal.windows.exponential", "signal.windows.exponential", "signal.windows.exponential_", of_signal_windows_exponential, 7, "T", "out", "(int M, *, float center=None, float tau=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "signal.windows.gaussian", "signal.windows.gaussian", "signal.windows.gaussian_", of_signal_windows_gaussian, 6, "T", "out", "(int M, *, float std=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "signal.windows.general_cosine", "signal.windows.general_cosine", "signal.windows.general_cosine_", of_signal_windows_general_cosine, 6, "T", "out", "(int M, *, sequence of float a, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "signal.windows.general_hamming", "signal.windows.general_hamming", "signal.windows.general_hamming_", of_signal_windows_general_hamming, 6, "T", "out", "(int M, *, float alpha=0.54, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "signal.windows.hamming", "signal.windows.hamming", "signal.windows.hamming_", of_signal_windows_hamming, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "signal.windows.hann", "signal.windows.hann", "signal.windows.hann_", of_signal_windows_hann, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "signal.windows.hamming", "signal.windows.hamming", "signal.windows.hamming_", of_signal_windows_bartlett, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "signal.windows.hann", "signal.windows.hann", "signal.windows.hann_", of_signal_windows_bartlett, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "signal.windows.kaiser", "signal.windows.kaiser", "signal.windows.kaiser_", of_signal_windows_kaiser, 6, "T", "out", "(int M, *, float beta=12.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "signal.windows.nuttall", "signal.windows.nuttall", "signal.windows.nuttall_", of_signal_windows_nuttall, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "signal.windows.nuttall", "signal.windows.nuttall", "signal.windows.nuttall_", of_signal_windows_bartlett, 5, "T", "out", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "signal_pad", "signal_pad", "signal_pad_", of_signal_pad, 4, "T", "out", "(Tensor input, int before, int after, str mode=\"reflect\")", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "signbit", "signbit", "signbit_", of_signbit, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sin", "sin", "sin_", of_sin, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sinc", "sinc", "sinc_", of_sinc, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sinh", "sinh", "sinh_", of_sinh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "signbit", "signbit", "signbit_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sin", "sin", "sin_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sinc", "sinc", "sinc_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sinh", "sinh", "sinh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "slice", "slice", "slice_", of_slice, 5, "T", "out", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "slice_copy", "slice_copy", "slice_copy_", of_slice_copy, 5, "T", "out", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "slice_copy", "slice_copy", "slice_copy_", of_slice, 5, "T", "out", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "slice_scatter", "slice_scatter", "slice_scatter_", of_slice_scatter, 6, "T", "out", "(Tensor input, Tensor src, int dim=0, int start=None, int end=None, int step=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "slogdet", "slogdet", "slogdet_", of_slogdet, 1, "TT", "sign\0logabsdet", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "smm", "smm", "smm_", of_smm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "softmax", "softmax", "softmax_", of_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sort", "sort", "sort_", of_sort, 3, "TT", "values\0indices", "(Tensor input, int dim=-1, bool descending=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "slogdet", "slogdet", "slogdet_", of_H, 1, "TT", "sign\0logabsdet", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "smm", "smm", "smm_", of_bmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "softmax", "softmax", "softmax_", of_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sort", "sort", "sort_", of_argsort, 3, "TT", "values\0indices", "(Tensor input, int dim=-1, bool descending=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "sort.stable", "sort", "sort_", of_sort_stable, 4, "TT", "values\0indices", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "sparse.addmm", "sparse.addmm", "sparse.addmm_", of_sparse_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sparse.addmm", "sparse.addmm", "sparse.addmm_", of_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sparse.log_softmax", "sparse.log_softmax", "sparse.log_softmax_", of_sparse_log_softmax, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sparse.mm", "sparse.mm", "sparse.mm_", of_sparse_mm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sparse.mm", "sparse.mm", "sparse.mm_", of_bmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sparse.mm.reduce", "sparse.mm", "sparse.mm_", of_sparse_mm_reduce, 3, "T", "out", "(Tensor input, Tensor mat2, str reduce)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "sparse.sampled_addmm", "sparse.sampled_addmm", "sparse.sampled_addmm_", of_sparse_sampled_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sparse.softmax", "sparse.softmax", "sparse.softmax_", of_sparse_softmax, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sparse.sampled_addmm", "sparse.sampled_addmm", "sparse.sampled_addmm_", of_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sparse.softmax", "sparse.softmax", "sparse.softmax_", of_sparse_log_softmax, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sparse.spdiags", "sparse.spdiags", "sparse.spdiags_", of_sparse_spdiags, 4, "T", "out", "(Tensor diagonals, Tensor offsets, sequence of int shape, layout layout=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sparse.spsolve", "sparse.spsolve", "sparse.spsolve_", of_sparse_spsolve, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sparse.spsolve", "sparse.spsolve", "sparse.spsolve_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sparse.sum", "sparse.sum", "sparse.sum_", of_sparse_sum, 3, "T", "out", "(Tensor input, sequence of int dim=None, *, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sparse_compressed_tensor", "sparse_compressed_tensor", "sparse_compressed_tensor_", of_sparse_compressed_tensor, 7, "T", "out", "(Tensor compressed_indices, Tensor plain_indices, Tensor values, sequence of int size=None, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sparse_coo_tensor", "sparse_coo_tensor", "sparse_coo_tensor_", of_sparse_coo_tensor, 6, "T", "out", "(Tensor indices, Tensor values, sequence of int size=None, *, dtype dtype=None, device device=None, bool is_coalesced=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sparse_dim", "sparse_dim", "sparse_dim_", of_sparse_dim, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sparse_mask", "sparse_mask", "sparse_mask_", of_sparse_mask, 2, "T", "out", "(Tensor input, Tensor mask)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sparse_dim", "sparse_dim", "sparse_dim_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sparse_mask", "sparse_mask", "sparse_mask_", of_masked_select, 2, "T", "out", "(Tensor input, Tensor mask)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "sparse_resize_", "sparse_resize_", "sparse_resize_", of_sparse_resize_, 4, "", "", "(Tensor input, sequence of int size, int sparse_dim, int dense_dim)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sparse_resize_and_clear_", "sparse_resize_and_clear_", "sparse_resize_and_clear_", of_sparse_resize_and_clear_, 4, "", "", "(Tensor input, sequence of int size, int sparse_dim, int dense_dim)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "special.airy_ai", "special.airy_ai", "special.airy_ai_", of_special_airy_ai, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.bessel_j0", "special.bessel_j0", "special.bessel_j0_", of_special_bessel_j0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.bessel_j1", "special.bessel_j1", "special.bessel_j1_", of_special_bessel_j1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.bessel_y0", "special.bessel_y0", "special.bessel_y0_", of_special_bessel_y0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.bessel_y1", "special.bessel_y1", "special.bessel_y1_", of_special_bessel_y1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sparse_resize_and_clear_", "sparse_resize_and_clear_", "sparse_resize_and_clear_", of_sparse_resize_, 4, "", "", "(Tensor input, sequence of int size, int sparse_dim, int dense_dim)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "special.airy_ai", "special.airy_ai", "special.airy_ai_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.bessel_j0", "special.bessel_j0", "special.bessel_j0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.bessel_j1", "special.bessel_j1", "special.bessel_j1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.bessel_y0", "special.bessel_y0", "special.bessel_y0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.bessel_y1", "special.bessel_y1", "special.bessel_y1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "special.chebyshev_polynomial_t", "special.chebyshev_polynomial_t", "special.chebyshev_polynomial_t_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.chebyshev_polynomial_u", "special.chebyshev_polynomial_u", "special.chebyshev_polynomial_u_", of_special_chebyshev_polynomial_u, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.chebyshev_polynomial_v", "special.chebyshev_polynomial_v", "special.chebyshev_polynomial_v_", of_special_chebyshev_polynomial_v, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.chebyshev_polynomial_w", "special.chebyshev_polynomial_w", "special.chebyshev_polynomial_w_", of_special_chebyshev_polynomial_w, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.digamma", "special.digamma", "special.digamma_", of_special_digamma, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.entr", "special.entr", "special.entr_", of_special_entr, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.erf", "special.erf", "special.erf_", of_special_erf, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.erfc", "special.erfc", "special.erfc_", of_special_erfc, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.erfcx", "special.erfcx", "special.erfcx_", of_special_erfcx, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.erfinv", "special.erfinv", "special.erfinv_", of_special_erfinv, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.exp2", "special.exp2", "special.exp2_", of_special_exp2, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.expit", "special.expit", "special.expit_", of_special_expit, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.expm1", "special.expm1", "special.expm1_", of_special_expm1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.gammainc", "special.gammainc", "special.gammainc_", of_special_gammainc, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.gammaincc", "special.gammaincc", "special.gammaincc_", of_special_gammaincc, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.gammaln", "special.gammaln", "special.gammaln_", of_special_gammaln, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.hermite_polynomial_h", "special.hermite_polynomial_h", "special.hermite_polynomial_h_", of_special_hermite_polynomial_h, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.hermite_polynomial_he", "special.hermite_polynomial_he", "special.hermite_polynomial_he_", of_special_hermite_polynomial_he, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.i0", "special.i0", "special.i0_", of_special_i0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.i0e", "special.i0e", "special.i0e_", of_special_i0e, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.i1", "special.i1", "special.i1_", of_special_i1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.i1e", "special.i1e", "special.i1e_", of_special_i1e, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.laguerre_polynomial_l", "special.laguerre_polynomial_l", "special.laguerre_polynomial_l_", of_special_laguerre_polynomial_l, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.legendre_polynomial_p", "special.legendre_polynomial_p", "special.legendre_polynomial_p_", of_special_legendre_polynomial_p, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.log1p", "special.log1p", "special.log1p_", of_special_log1p, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.log_ndtr", "special.log_ndtr", "special.log_ndtr_", of_special_log_ndtr, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.log_softmax", "special.log_softmax", "special.log_softmax_", of_special_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.logit", "special.logit", "special.logit_", of_special_logit, 2, "T", "out", "(Tensor input, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.logsumexp", "special.logsumexp", "special.logsumexp_", of_special_logsumexp, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.modified_bessel_i0", "special.modified_bessel_i0", "special.modified_bessel_i0_", of_special_modified_bessel_i0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.modified_bessel_i1", "special.modified_bessel_i1", "special.modified_bessel_i1_", of_special_modified_bessel_i1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.modified_bessel_k0", "special.modified_bessel_k0", "special.modified_bessel_k0_", of_special_modified_bessel_k0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.modified_bessel_k1", "special.modified_bessel_k1", "special.modified_bessel_k1_", of_special_modified_bessel_k1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.multigammaln", "special.multigammaln", "special.multigammaln_", of_special_multigammaln, 2, "T", "out", "(Tensor input, int p)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.ndtr", "special.ndtr", "special.ndtr_", of_special_ndtr, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.ndtri", "special.ndtri", "special.ndtri_", of_special_ndtri, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.polygamma", "special.polygamma", "special.polygamma_", of_special_polygamma, 2, "T", "out", "(int n, Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.psi", "special.psi", "special.psi_", of_special_psi, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.round", "special.round", "special.round_", of_special_round, 2, "T", "out", "(Tensor input, *, int decimals=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.scaled_modified_bessel_k0", "special.scaled_modified_bessel_k0", "special.scaled_modified_bessel_k0_", of_special_scaled_modified_bessel_k0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.scaled_modified_bessel_k1", "special.scaled_modified_bessel_k1", "special.scaled_modified_bessel_k1_", of_special_scaled_modified_bessel_k1, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.shifted_chebyshev_polynomial_t", "special.shifted_chebyshev_polynomial_t", "special.shifted_chebyshev_polynomial_t_", of_special_shifted_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.shifted_chebyshev_polynomial_u", "special.shifted_chebyshev_polynomial_u", "special.shifted_chebyshev_polynomial_u_", of_special_shifted_chebyshev_polynomial_u, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.shifted_chebyshev_polynomial_v", "special.shifted_chebyshev_polynomial_v", "special.shifted_chebyshev_polynomial_v_", of_special_shifted_chebyshev_polynomial_v, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.shifted_chebyshev_polynomial_w", "special.shifted_chebyshev_polynomial_w", "special.shifted_chebyshev_polynomial_w_", of_special_shifted_chebyshev_polynomial_w, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.sinc", "special.sinc", "special.sinc_", of_special_sinc, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.softmax", "special.softmax", "special.softmax_", of_special_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.spherical_bessel_j0", "special.spherical_bessel_j0", "special.spherical_bessel_j0_", of_special_spherical_bessel_j0, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "special.xlog1py", "special.xlog1py", "special.xlog1py_", of_special_xlog1py, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.xlogy", "special.xlogy", "special.xlogy_", of_special_xlogy, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "special.zeta", "special.zeta", "special.zeta_", of_special_zeta, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.chebyshev_polynomial_u", "special.chebyshev_polynomial_u", "special.chebyshev_polynomial_u_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.chebyshev_polynomial_v", "special.chebyshev_polynomial_v", "special.chebyshev_polynomial_v_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.chebyshev_polynomial_w", "special.chebyshev_polynomial_w", "special.chebyshev_polynomial_w_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.digamma", "special.digamma", "special.digamma_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.entr", "special.entr", "special.entr_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.erf", "special.erf", "special.erf_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.erfc", "special.erfc", "special.erfc_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.erfcx", "special.erfcx", "special.erfcx_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.erfinv", "special.erfinv", "special.erfinv_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.exp2", "special.exp2", "special.exp2_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.expit", "special.expit", "special.expit_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.expm1", "special.expm1", "special.expm1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.gammainc", "special.gammainc", "special.gammainc_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.gammaincc", "special.gammaincc", "special.gammaincc_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.gammaln", "special.gammaln", "special.gammaln_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.hermite_polynomial_h", "special.hermite_polynomial_h", "special.hermite_polynomial_h_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.hermite_polynomial_he", "special.hermite_polynomial_he", "special.hermite_polynomial_he_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.i0", "special.i0", "special.i0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.i0e", "special.i0e", "special.i0e_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.i1", "special.i1", "special.i1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.i1e", "special.i1e", "special.i1e_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.laguerre_polynomial_l", "special.laguerre_polynomial_l", "special.laguerre_polynomial_l_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.legendre_polynomial_p", "special.legendre_polynomial_p", "special.legendre_polynomial_p_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.log1p", "special.log1p", "special.log1p_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.log_ndtr", "special.log_ndtr", "special.log_ndtr_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.log_softmax", "special.log_softmax", "special.log_softmax_", of_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.logit", "special.logit", "special.logit_", of_logit, 2, "T", "out", "(Tensor input, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.logsumexp", "special.logsumexp", "special.logsumexp_", of_frobenius_norm, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.modified_bessel_i0", "special.modified_bessel_i0", "special.modified_bessel_i0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.modified_bessel_i1", "special.modified_bessel_i1", "special.modified_bessel_i1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.modified_bessel_k0", "special.modified_bessel_k0", "special.modified_bessel_k0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.modified_bessel_k1", "special.modified_bessel_k1", "special.modified_bessel_k1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.multigammaln", "special.multigammaln", "special.multigammaln_", of_mvlgamma, 2, "T", "out", "(Tensor input, int p)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.ndtr", "special.ndtr", "special.ndtr_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.ndtri", "special.ndtri", "special.ndtri_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.polygamma", "special.polygamma", "special.polygamma_", of_polygamma, 2, "T", "out", "(int n, Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.psi", "special.psi", "special.psi_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.round", "special.round", "special.round_", of_round, 2, "T", "out", "(Tensor input, *, int decimals=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.scaled_modified_bessel_k0", "special.scaled_modified_bessel_k0", "special.scaled_modified_bessel_k0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.scaled_modified_bessel_k1", "special.scaled_modified_bessel_k1", "special.scaled_modified_bessel_k1_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.shifted_chebyshev_polynomial_t", "special.shifted_chebyshev_polynomial_t", "special.shifted_chebyshev_polynomial_t_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.shifted_chebyshev_polynomial_u", "special.shifted_chebyshev_polynomial_u", "special.shifted_chebyshev_polynomial_u_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.shifted_chebyshev_polynomial_v", "special.shifted_chebyshev_polynomial_v", "special.shifted_chebyshev_polynomial_v_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.shifted_chebyshev_polynomial_w", "special.shifted_chebyshev_polynomial_w", "special.shifted_chebyshev_polynomial_w_", of_special_chebyshev_polynomial_t, 2, "T", "out", "(Tensor|Number x, Tensor|Number n)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.sinc", "special.sinc", "special.sinc_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.softmax", "special.softmax", "special.softmax_", of_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.spherical_bessel_j0", "special.spherical_bessel_j0", "special.spherical_bessel_j0_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "special.xlog1py", "special.xlog1py", "special.xlog1py_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.xlogy", "special.xlogy", "special.xlogy_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "special.zeta", "special.zeta", "special.zeta_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "split", "split", "split_", of_split, 3, "A", "out", "(Tensor tensor, int split_size_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "split.sizes", "split", "split_", of_split_sizes, 3, "A", "out", "(Tensor tensor, sequence of int split_size_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "split_copy", "split_copy", "split_copy_", of_split_copy, 3, "A", "out", "(Tensor input, int split_size, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "split_with_sizes", "split_with_sizes", "split_with_sizes_", of_split_with_sizes, 3, "A", "out", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "split_with_sizes_copy", "split_with_sizes_copy", "split_with_sizes_copy_", of_split_with_sizes_copy, 3, "A", "out", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "spmm", "spmm", "spmm_", of_spmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sqrt", "sqrt", "sqrt_", of_sqrt, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "square", "square", "square_", of_square, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "squeeze", "squeeze", "squeeze_", of_squeeze, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "squeeze.dim", "squeeze", "squeeze_", of_squeeze_dim, 2, "T", "out", "(Tensor input, int dim)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 1},
+    {lt_run, "split_with_sizes_copy", "split_with_sizes_copy", "split_with_sizes_copy_", of_split_with_sizes, 3, "A", "out", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "spmm", "spmm", "spmm_", of_bmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sqrt", "sqrt", "sqrt_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "square", "square", "square_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "squeeze", "squeeze", "squeeze_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "squeeze.dim", "squeeze", "squeeze_", of_cummax, 2, "T", "out", "(Tensor input, int dim)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 1},
     {lt_run, "squeeze.dims", "squeeze", "squeeze_", of_squeeze_dims, 2, "T", "out", "(Tensor input, sequence of int dim)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 2},
-    {lt_run, "squeeze_copy", "squeeze_copy", "squeeze_copy_", of_squeeze_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "squeeze_copy.dim", "squeeze_copy", "squeeze_copy_", of_squeeze_copy_dim, 2, "T", "out", "(Tensor input, int dim)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "squeeze_copy.dims", "squeeze_copy", "squeeze_copy_", of_squeeze_copy_dims, 2, "T", "out", "(Tensor input, sequence of int dim)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
-    {lt_run, "sspaddmm", "sspaddmm", "sspaddmm_", of_sspaddmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "squeeze_copy", "squeeze_copy", "squeeze_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "squeeze_copy.dim", "squeeze_copy", "squeeze_copy_", of_cummax, 2, "T", "out", "(Tensor input, int dim)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "squeeze_copy.dims", "squeeze_copy", "squeeze_copy_", of_squeeze_dims, 2, "T", "out", "(Tensor input, sequence of int dim)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
+    {lt_run, "sspaddmm", "sspaddmm", "sspaddmm_", of_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "stack", "stack", "stack_", of_stack, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "standard_gamma", "standard_gamma", "standard_gamma_", of_standard_gamma, 2, "T", "out", "(Tensor input, Generator generator=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "standard_gamma", "standard_gamma", "standard_gamma_", of_sample_dirichlet, 2, "T", "out", "(Tensor input, Generator generator=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "standard_gamma_grad", "standard_gamma_grad", "standard_gamma_grad_", of_standard_gamma_grad, 2, "T", "out", "(Tensor input, Tensor output)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "std", "std", "std_", of_std, 2, "T", "out", "(Tensor input, bool unbiased=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "std.correction", "std", "std_", of_std_correction, 4, "T", "out", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "std.dim", "std", "std_", of_std_dim, 4, "T", "out", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "std_mean", "std_mean", "std_mean_", of_std_mean, 2, "TT", "std\0mean", "(Tensor input, bool unbiased=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "std_mean.correction", "std_mean", "std_mean_", of_std_mean_correction, 4, "TT", "std\0mean", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "std_mean.dim", "std_mean", "std_mean_", of_std_mean_dim, 4, "TT", "std\0mean", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "std_mean", "std_mean", "std_mean_", of_std, 2, "TT", "std\0mean", "(Tensor input, bool unbiased=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "std_mean.correction", "std_mean", "std_mean_", of_std_correction, 4, "TT", "std\0mean", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "std_mean.dim", "std_mean", "std_mean_", of_std_dim, 4, "TT", "std\0mean", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "stft", "stft", "stft_", of_stft, 11, "T", "out", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool onesided=None, bool return_complex=None, bool align_to_window=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_byteswap_", "storage_byteswap_", "storage_byteswap_", of_storage_byteswap_, 2, "", "", "(Storage input, dtype dtype)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_clone", "storage_clone", "storage_clone_", of_storage_clone, 1, "W", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_copy_", "storage_copy_", "storage_copy_", of_storage_copy_, 2, "", "", "(Storage input, Storage source)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_data_ptr", "storage_data_ptr", "storage_data_ptr_", of_storage_data_ptr, 1, "Q", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_descriptor", "storage_descriptor", "storage_descriptor_", of_storage_descriptor, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_filename", "storage_filename", "storage_filename_", of_storage_filename, 1, "U", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_data_ptr", "storage_data_ptr", "storage_data_ptr_", of_storage_clone, 1, "Q", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_descriptor", "storage_descriptor", "storage_descriptor_", of_storage_clone, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_filename", "storage_filename", "storage_filename_", of_storage_clone, 1, "U", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_fill_", "storage_fill_", "storage_fill_", of_storage_fill_, 2, "", "", "(Storage input, int value)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_from_descriptor", "storage_from_descriptor", "storage_from_descriptor_", of_storage_from_descriptor, 2, "W", "out", "(int descriptor, int nbytes)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_from_file", "storage_from_file", "storage_from_file_", of_storage_from_file, 3, "W", "out", "(str filename, *, bool shared=False, int nbytes=0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_get_device", "storage_get_device", "storage_get_device_", of_storage_get_device, 1, "C", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_id", "storage_id", "storage_id_", of_storage_id, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_is_pinned", "storage_is_pinned", "storage_is_pinned_", of_storage_is_pinned, 1, "B", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_is_shared", "storage_is_shared", "storage_is_shared_", of_storage_is_shared, 1, "B", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_nbytes", "storage_nbytes", "storage_nbytes_", of_storage_nbytes, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_get_device", "storage_get_device", "storage_get_device_", of_storage_clone, 1, "C", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_id", "storage_id", "storage_id_", of_storage_clone, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_is_pinned", "storage_is_pinned", "storage_is_pinned_", of_storage_clone, 1, "B", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_is_shared", "storage_is_shared", "storage_is_shared_", of_storage_clone, 1, "B", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_nbytes", "storage_nbytes", "storage_nbytes_", of_storage_clone, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_new", "storage_new", "storage_new_", of_storage_new, 2, "W", "out", "(int nbytes, *, device device=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_pin_memory", "storage_pin_memory", "storage_pin_memory_", of_storage_pin_memory, 1, "W", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_resizable", "storage_resizable", "storage_resizable_", of_storage_resizable, 1, "B", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_pin_memory", "storage_pin_memory", "storage_pin_memory_", of_storage_clone, 1, "W", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_resizable", "storage_resizable", "storage_resizable_", of_storage_clone, 1, "B", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_resize_", "storage_resize_", "storage_resize_", of_storage_resize_, 2, "", "", "(Storage input, int nbytes)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_share_memory_", "storage_share_memory_", "storage_share_memory_", of_storage_share_memory_, 1, "", "", "(Storage input)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_slice", "storage_slice", "storage_slice_", of_storage_slice, 3, "W", "out", "(Storage input, int start, int stop)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "storage_to_string", "storage_to_string", "storage_to_string_", of_storage_to_string, 2, "U", "out", "(Storage input, *, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_use_count", "storage_use_count", "storage_use_count_", of_storage_use_count, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "storage_view", "storage_view", "storage_view_", of_storage_view, 2, "T", "out", "(Storage input, *, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "stream_current", "stream_current", "stream_current_", of_stream_current, 1, "I", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "stream_default", "stream_default", "stream_default_", of_stream_default, 1, "I", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_use_count", "storage_use_count", "storage_use_count_", of_storage_clone, 1, "I", "out", "(Storage input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "storage_view", "storage_view", "storage_view_", of_storage_to_string, 2, "T", "out", "(Storage input, *, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "stream_current", "stream_current", "stream_current_", of_default_generator_device, 1, "I", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "stream_default", "stream_default", "stream_default_", of_default_generator_device, 1, "I", "out", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "stream_device", "stream_device", "stream_device_", of_stream_device, 1, "C", "out", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "stream_external", "stream_external", "stream_external_", of_stream_external, 2, "I", "out", "(device device, int handle)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "stream_handle", "stream_handle", "stream_handle_", of_stream_handle, 1, "I", "out", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "stream_handle", "stream_handle", "stream_handle_", of_stream_device, 1, "I", "out", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "stream_new", "stream_new", "stream_new_", of_stream_new, 2, "I", "out", "(device device, int priority=0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "stream_priorities", "stream_priorities", "stream_priorities_", of_stream_priorities, 1, "II", "least\0greatest", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "stream_query", "stream_query", "stream_query_", of_stream_query, 1, "B", "out", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "stream_set_current", "stream_set_current", "stream_set_current_", of_stream_set_current, 1, "", "", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "stream_synchronize", "stream_synchronize", "stream_synchronize_", of_stream_synchronize, 1, "", "", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "stream_priorities", "stream_priorities", "stream_priorities_", of_default_generator_device, 1, "II", "least\0greatest", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "stream_query", "stream_query", "stream_query_", of_stream_device, 1, "B", "out", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "stream_set_current", "stream_set_current", "stream_set_current_", of_stream_device, 1, "", "", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "stream_synchronize", "stream_synchronize", "stream_synchronize_", of_stream_device, 1, "", "", "(int stream)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "stream_wait_event", "stream_wait_event", "stream_wait_event_", of_stream_wait_event, 2, "", "", "(int stream, int event)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "stream_wait_stream", "stream_wait_stream", "stream_wait_stream_", of_stream_wait_stream, 2, "", "", "(int stream, int other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "sub", "sub", "sub_", of_sub, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "subtract", "subtract", "subtract_", of_subtract, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "sum", "sum", "sum_", of_sum, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "sum_to_size", "sum_to_size", "sum_to_size_", of_sum_to_size, 2, "T", "out", "(Tensor input, sequence of int size)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "sub", "sub", "sub_", of_add, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "subtract", "subtract", "subtract_", of_add, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "sum", "sum", "sum_", of_mean, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "sum_to_size", "sum_to_size", "sum_to_size_", of_broadcast_to, 2, "T", "out", "(Tensor input, sequence of int size)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "svd", "svd", "svd_", of_svd, 3, "TTT", "U\0S\0V", "(Tensor input, bool some=True, bool compute_uv=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "svd_lowrank", "svd_lowrank", "svd_lowrank_", of_svd_lowrank, 4, "TTT", "U\0S\0V", "(Tensor A, int q=6, int niter=2, Tensor M=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "swapaxes", "swapaxes", "swapaxes_", of_swapaxes, 3, "T", "out", "(Tensor input, int axis0, int axis1)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "swapdims", "swapdims", "swapdims_", of_swapdims, 3, "T", "out", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "t.matrix", "t", "t_", of_t_matrix, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "t_copy", "t_copy", "t_copy_", of_t_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "t.matrix", "t", "t_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "t_copy", "t_copy", "t_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "take", "take", "take_", of_take, 2, "T", "out", "(Tensor input, Tensor index)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "take_along_dim", "take_along_dim", "take_along_dim_", of_take_along_dim, 3, "T", "out", "(Tensor input, Tensor indices, int dim=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "tan", "tan", "tan_", of_tan, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "tanh", "tanh", "tanh_", of_tanh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "tan", "tan", "tan_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "tanh", "tanh", "tanh_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "tensor_split", "tensor_split", "tensor_split_", of_tensor_split, 3, "A", "out", "(Tensor input, int sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "tensor_split.indices", "tensor_split", "tensor_split_", of_tensor_split_indices, 3, "A", "out", "(Tensor input, sequence of int indices, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "tensor_split.tensor", "tensor_split", "tensor_split_", of_tensor_split_tensor, 3, "A", "out", "(Tensor input, Tensor tensor_indices_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 2},
@@ -8595,80 +5183,80 @@ lt_operator lt_operators[] = {
     {lt_run, "to_sparse", "to_sparse", "to_sparse_", of_to_sparse, 4, "T", "out", "(Tensor input, *, layout layout=None, sequence of int blocksize=None, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "to_sparse.sparse_dim", "to_sparse", "to_sparse_", of_to_sparse_sparse_dim, 2, "T", "out", "(Tensor input, int sparse_dim)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "to_sparse_bsc", "to_sparse_bsc", "to_sparse_bsc_", of_to_sparse_bsc, 3, "T", "out", "(Tensor input, sequence of int blocksize, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "to_sparse_bsr", "to_sparse_bsr", "to_sparse_bsr_", of_to_sparse_bsr, 3, "T", "out", "(Tensor input, sequence of int blocksize, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "to_sparse_bsr", "to_sparse_bsr", "to_sparse_bsr_", of_to_sparse_bsc, 3, "T", "out", "(Tensor input, sequence of int blocksize, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "to_sparse_coo", "to_sparse_coo", "to_sparse_coo_", of_to_sparse_coo, 2, "T", "out", "(Tensor input, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "to_sparse_csc", "to_sparse_csc", "to_sparse_csc_", of_to_sparse_csc, 2, "T", "out", "(Tensor input, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "to_sparse_csr", "to_sparse_csr", "to_sparse_csr_", of_to_sparse_csr, 2, "T", "out", "(Tensor input, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "to_sparse_csc", "to_sparse_csc", "to_sparse_csc_", of_to_sparse_coo, 2, "T", "out", "(Tensor input, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "to_sparse_csr", "to_sparse_csr", "to_sparse_csr_", of_to_sparse_coo, 2, "T", "out", "(Tensor input, int dense_dim=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "to_string", "to_string", "to_string_", of_to_string, 6, "U", "out", "(Tensor input, int precision=4, int threshold=1000, int edgeitems=3, int linewidth=80, bool sci_mode=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "topk", "topk", "topk_", of_topk, 5, "TT", "values\0indices", "(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "trace", "trace", "trace_", of_trace, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "transform_leave", "transform_leave", "transform_leave_", of_transform_leave, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "trace", "trace", "trace_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "transform_leave", "transform_leave", "transform_leave_", of_jvp_end, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "transform_level", "transform_level", "transform_level_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "transpose", "transpose", "transpose_", of_transpose, 3, "T", "out", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "transpose_copy", "transpose_copy", "transpose_copy_", of_transpose_copy, 3, "T", "out", "(Tensor input, int dim0, int dim1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "trapezoid", "trapezoid", "trapezoid_", of_trapezoid, 3, "T", "out", "(Tensor y, *, Number dx=1, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "trapezoid.x", "trapezoid", "trapezoid_", of_trapezoid_x, 3, "T", "out", "(Tensor y, Tensor x, *, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "trapz", "trapz", "trapz_", of_trapz, 3, "T", "out", "(Tensor y, *, Number dx=1, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "trapz.x", "trapz", "trapz_", of_trapz_x, 3, "T", "out", "(Tensor y, Tensor x, *, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "transpose", "transpose", "transpose_", of_swapdims, 3, "T", "out", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "transpose_copy", "transpose_copy", "transpose_copy_", of_swapdims, 3, "T", "out", "(Tensor input, int dim0, int dim1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "trapezoid", "trapezoid", "trapezoid_", of_cumulative_trapezoid, 3, "T", "out", "(Tensor y, *, Number dx=1, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "trapezoid.x", "trapezoid", "trapezoid_", of_cumulative_trapezoid_x, 3, "T", "out", "(Tensor y, Tensor x, *, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "trapz", "trapz", "trapz_", of_cumulative_trapezoid, 3, "T", "out", "(Tensor y, *, Number dx=1, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "trapz.x", "trapz", "trapz_", of_cumulative_trapezoid_x, 3, "T", "out", "(Tensor y, Tensor x, *, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "triangular_solve", "triangular_solve", "triangular_solve_", of_triangular_solve, 5, "TT", "solution\0cloned_coefficient", "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "tril", "tril", "tril_", of_tril, 2, "T", "out", "(Tensor input, int diagonal=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "tril", "tril", "tril_", of_diag, 2, "T", "out", "(Tensor input, int diagonal=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "tril_indices", "tril_indices", "tril_indices_", of_tril_indices, 6, "T", "out", "(int row, int col, int offset=0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "triu", "triu", "triu_", of_triu, 2, "T", "out", "(Tensor input, int diagonal=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "triu_indices", "triu_indices", "triu_indices_", of_triu_indices, 6, "T", "out", "(int row, int col, int offset=0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "true_divide", "true_divide", "true_divide_", of_true_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "trunc", "trunc", "trunc_", of_trunc, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "triu", "triu", "triu_", of_diag, 2, "T", "out", "(Tensor input, int diagonal=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "triu_indices", "triu_indices", "triu_indices_", of_tril_indices, 6, "T", "out", "(int row, int col, int offset=0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "true_divide", "true_divide", "true_divide_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "trunc", "trunc", "trunc_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "unbind", "unbind", "unbind_", of_unbind, 2, "A", "out", "(Tensor input, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "unbind_copy", "unbind_copy", "unbind_copy_", of_unbind_copy, 2, "A", "out", "(Tensor input, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "unbind_copy", "unbind_copy", "unbind_copy_", of_unbind, 2, "A", "out", "(Tensor input, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "unflatten", "unflatten", "unflatten_", of_unflatten, 3, "T", "out", "(Tensor input, int dim, sequence of int sizes)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "unflatten_names", "unflatten_names", "unflatten_names_", of_unflatten_names, 4, "T", "out", "(Tensor input, int dim, sequence of int sizes, sequence of str names)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "unfold", "unfold", "unfold_", of_unfold, 4, "T", "out", "(Tensor input, int dimension, int size, int step)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "unfold_copy", "unfold_copy", "unfold_copy_", of_unfold_copy, 4, "T", "out", "(Tensor input, int dimension, int size, int step)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "unfold_copy", "unfold_copy", "unfold_copy_", of_unfold, 4, "T", "out", "(Tensor input, int dimension, int size, int step)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "uniform_", "uniform_", "uniform_", of_uniform_, 4, "", "", "(Tensor input, float from_=0, float to=1, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "unique", "unique", "unique_", of_unique, 5, "TTT", "output\0inverse_indices\0counts", "(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int dim=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "unique_consecutive", "unique_consecutive", "unique_consecutive_", of_unique_consecutive, 4, "TTT", "output\0inverse_indices\0counts", "(Tensor input, bool return_inverse=False, bool return_counts=False, int dim=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "unravel_index", "unravel_index", "unravel_index_", of_unravel_index, 2, "A", "out", "(Tensor indices, sequence of int shape)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "unsafe_chunk", "unsafe_chunk", "unsafe_chunk_", of_unsafe_chunk, 3, "A", "out", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "unsafe_split", "unsafe_split", "unsafe_split_", of_unsafe_split, 3, "A", "out", "(Tensor input, int split_size, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "unsafe_split_with_sizes", "unsafe_split_with_sizes", "unsafe_split_with_sizes_", of_unsafe_split_with_sizes, 3, "A", "out", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "unsafe_chunk", "unsafe_chunk", "unsafe_chunk_", of_chunk, 3, "A", "out", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "unsafe_split", "unsafe_split", "unsafe_split_", of_split_copy, 3, "A", "out", "(Tensor input, int split_size, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "unsafe_split_with_sizes", "unsafe_split_with_sizes", "unsafe_split_with_sizes_", of_split_with_sizes, 3, "A", "out", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "unsqueeze", "unsqueeze", "unsqueeze_", of_unsqueeze, 2, "T", "out", "(Tensor input, int dim)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "unsqueeze_copy", "unsqueeze_copy", "unsqueeze_copy_", of_unsqueeze_copy, 2, "T", "out", "(Tensor input, int dim)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "untracked", "untracked", "untracked_", of_untracked, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "untyped_storage", "untyped_storage", "untyped_storage_", of_untyped_storage, 1, "W", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "values", "values", "values_", of_values, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "values_copy", "values_copy", "values_copy_", of_values_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "unsqueeze_copy", "unsqueeze_copy", "unsqueeze_copy_", of_unsqueeze, 2, "T", "out", "(Tensor input, int dim)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "untracked", "untracked", "untracked_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "untyped_storage", "untyped_storage", "untyped_storage_", of_H, 1, "W", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "values", "values", "values_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "values_copy", "values_copy", "values_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "vander", "vander", "vander_", of_vander, 3, "T", "out", "(Tensor x, int N=None, bool increasing=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "var", "var", "var_", of_var, 2, "T", "out", "(Tensor input, bool unbiased=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "var.correction", "var", "var_", of_var_correction, 4, "T", "out", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
-    {lt_run, "var.dim", "var", "var_", of_var_dim, 4, "T", "out", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
-    {lt_run, "var_mean", "var_mean", "var_mean_", of_var_mean, 2, "TT", "var\0mean", "(Tensor input, bool unbiased=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "var_mean.correction", "var_mean", "var_mean_", of_var_mean_correction, 4, "TT", "var\0mean", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
-    {lt_run, "var_mean.dim", "var_mean", "var_mean_", of_var_mean_dim, 4, "TT", "var\0mean", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "vdot", "vdot", "vdot_", of_vdot, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "view", "view", "view_", of_view, 2, "T", "out", "(Tensor input, sequence of int size)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "var", "var", "var_", of_std, 2, "T", "out", "(Tensor input, bool unbiased=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "var.correction", "var", "var_", of_std_correction, 4, "T", "out", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
+    {lt_run, "var.dim", "var", "var_", of_std_dim, 4, "T", "out", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "var_mean", "var_mean", "var_mean_", of_std, 2, "TT", "var\0mean", "(Tensor input, bool unbiased=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "var_mean.correction", "var_mean", "var_mean_", of_std_correction, 4, "TT", "var\0mean", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "var_mean.dim", "var_mean", "var_mean_", of_std_dim, 4, "TT", "var\0mean", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "vdot", "vdot", "vdot_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "view", "view", "view_", of_broadcast_to, 2, "T", "out", "(Tensor input, sequence of int size)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "view.dtype", "view", "view_", of_view_dtype, 2, "T", "out", "(Tensor input, dtype dtype)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "view_as", "view_as", "view_as_", of_view_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "view_as_complex", "view_as_complex", "view_as_complex_", of_view_as_complex, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "view_as_complex_copy", "view_as_complex_copy", "view_as_complex_copy_", of_view_as_complex_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "view_as_real", "view_as_real", "view_as_real_", of_view_as_real, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "view_as_real_copy", "view_as_real_copy", "view_as_real_copy_", of_view_as_real_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "view_copy", "view_copy", "view_copy_", of_view_copy, 2, "T", "out", "(Tensor input, sequence of int size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "view_copy.dtype", "view_copy", "view_copy_", of_view_copy_dtype, 2, "T", "out", "(Tensor input, dtype dtype)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "view_as", "view_as", "view_as_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "view_as_complex", "view_as_complex", "view_as_complex_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "view_as_complex_copy", "view_as_complex_copy", "view_as_complex_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "view_as_real", "view_as_real", "view_as_real_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "view_as_real_copy", "view_as_real_copy", "view_as_real_copy_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "view_copy", "view_copy", "view_copy_", of_broadcast_to, 2, "T", "out", "(Tensor input, sequence of int size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "view_copy.dtype", "view_copy", "view_copy_", of_view_dtype, 2, "T", "out", "(Tensor input, dtype dtype)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "vmap_begin", "vmap_begin", "vmap_begin_", of_vmap_begin, 2, "I", "out", "(int size, str randomness)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "vmap_end", "vmap_end", "vmap_end_", of_vmap_end, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "vmap_level", "vmap_level", "vmap_level_", of_vmap_level, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "vmap_maps", "vmap_maps", "vmap_maps_", of_vmap_maps, 2, "B", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "vmap_randomness", "vmap_randomness", "vmap_randomness_", of_vmap_randomness, 1, "U", "out", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "vmap_spread", "vmap_spread", "vmap_spread_", of_vmap_spread, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vmap_end", "vmap_end", "vmap_end_", of_jvp_end, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vmap_level", "vmap_level", "vmap_level_", of_H, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vmap_maps", "vmap_maps", "vmap_maps_", of_jvp_primal, 2, "B", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vmap_randomness", "vmap_randomness", "vmap_randomness_", of_jvp_end, 1, "U", "out", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vmap_spread", "vmap_spread", "vmap_spread_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "vmap_unwrap", "vmap_unwrap", "vmap_unwrap_", of_vmap_unwrap, 3, "T", "out", "(Tensor input, int dim, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "vmap_wrap", "vmap_wrap", "vmap_wrap_", of_vmap_wrap, 3, "T", "out", "(Tensor input, int dim, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "vsplit", "vsplit", "vsplit_", of_vsplit, 2, "A", "out", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
-    {lt_run, "vsplit.indices", "vsplit", "vsplit_", of_vsplit_indices, 2, "A", "out", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "vstack", "vstack", "vstack_", of_vstack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "vmap_wrap", "vmap_wrap", "vmap_wrap_", of_vmap_unwrap, 3, "T", "out", "(Tensor input, int dim, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vsplit", "vsplit", "vsplit_", of_dsplit, 2, "A", "out", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "vsplit.indices", "vsplit", "vsplit_", of_dsplit_indices, 2, "A", "out", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
+    {lt_run, "vstack", "vstack", "vstack_", of_column_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "where", "where", "where_", of_where, 3, "T", "out", "(Tensor condition, Tensor|Number input, Tensor|Number other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 1},
     {lt_run, "where.condition", "where", "where_", of_where_condition, 1, "A", "out", "(Tensor condition)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "xlogy", "xlogy", "xlogy_", of_xlogy, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
-    {lt_run, "zero_", "zero_", "zero_", of_zero_, 1, "", "", "(Tensor input)", 0, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "zeros", "zeros", "zeros_", of_zeros, 4, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "zeros_like", "zeros_like", "zeros_like_", of_zeros_like, 5, "T", "out", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "xlogy", "xlogy", "xlogy_", of_floor_divide, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "zero_", "zero_", "zero_", of_detach_, 1, "", "", "(Tensor input)", 0, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "zeros", "zeros", "zeros_", of_ones, 4, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "zeros_like", "zeros_like", "zeros_like_", of_empty_like, 5, "T", "out", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
 };
 const int lt_operator_count = sizeof lt_operators / sizeof *lt_operators;

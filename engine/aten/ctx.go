@@ -134,22 +134,21 @@ func Refused(op string, key tensor.Keys) error {
 	return refused("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
-// outOnly returns an error for sparse outputs where no operand is sparse, nor the result for that.
-func outOnly(op string, key, operands tensor.Keys) error {
-	if key&tensor.Sparse == 0 || operands&tensor.Sparse != 0 {
-		return nil
+// checkKeys returns an error if a backend cannot process the tensors of a call together: a sparse out for operands that are not sparse (read are their
+// keys), quantized or named tensors among sparse ones (all are the keys of all tensors), or if the backend has no function for the operator.
+func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
+	if key&tensor.Sparse != 0 {
+		switch {
+		case read&tensor.Sparse == 0:
+			return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; pass a strided one", op, kindOf(key).Name)
+		case all&tensor.Quantized != 0:
+			return status.NotImplementedf("%s: a call has either %s tensors or quantized ones; to_dense() and dequantize() convert", op, kindOf(key).Name)
+		case all&tensor.Named != 0:
+			return Refused(op, tensor.Named)
+		}
 	}
-	return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; give a strided one", op, kindOf(key).Name)
-}
-
-// unmixed returns an error if quantized or named tensors are passed along with sparse ones. The parts of sparse tensors are plain.
-func unmixed(op string, key, all tensor.Keys) error {
-	switch {
-	case key&tensor.Sparse == 0:
-	case all&tensor.Quantized != 0:
-		return status.NotImplementedf("%s: a call has either %s tensors or quantized ones; to_dense() and dequantize() convert", op, kindOf(key).Name)
-	case all&tensor.Named != 0:
-		return Refused(op, tensor.Named)
+	if !found {
+		return Refused(op, key)
 	}
 	return nil
 }

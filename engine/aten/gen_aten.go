@@ -15,17 +15,11 @@ import (
 // Add implements the operator add.
 func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("add", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Add
+		if err = checkKeys("add", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("add", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Add; does != nil {
-			return does(c, out, self, other, alpha)
-		}
-		err = Refused("add", key)
-		return
+		return does(c, out, self, other, alpha)
 	}
 	r0, err = ops.Add(out, self, other, alpha)
 	if err == nil {
@@ -37,17 +31,11 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 // Sub implements the operator sub.
 func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("sub", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Sub
+		if err = checkKeys("sub", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sub", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sub; does != nil {
-			return does(c, out, self, other, alpha)
-		}
-		err = Refused("sub", key)
-		return
+		return does(c, out, self, other, alpha)
 	}
 	r0, err = ops.Sub(out, self, other, alpha)
 	if err == nil {
@@ -59,14 +47,11 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 // Rsub implements the operator rsub.
 func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		if err := unmixed("rsub", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Rsub
+		if err = checkKeys("rsub", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Rsub; does != nil {
-			return does(c, self, other, alpha)
-		}
-		err = Refused("rsub", key)
-		return
+		return does(c, self, other, alpha)
 	}
 	return ops.Rsub(self, other, alpha)
 }
@@ -74,17 +59,11 @@ func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Te
 // Mul implements the operator mul.
 func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("mul", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Mul
+		if err = checkKeys("mul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("mul", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Mul; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("mul", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Mul(out, self, other)
 	if err == nil {
@@ -96,17 +75,11 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Div implements the operator div.
 func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("div", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Div
+		if err = checkKeys("div", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("div", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Div; does != nil {
-			return does(c, out, self, other, rounding)
-		}
-		err = Refused("div", key)
-		return
+		return does(c, out, self, other, rounding)
 	}
 	r0, err = ops.Div(out, self, other, rounding)
 	if err == nil {
@@ -118,17 +91,11 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 // TrueDivide implements the operator true_divide.
 func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("true_divide", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).TrueDivide
+		if err = checkKeys("true_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("true_divide", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).TrueDivide; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("true_divide", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.TrueDivide(out, self, other)
 	if err == nil {
@@ -140,17 +107,11 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // FloorDivide implements the operator floor_divide.
 func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("floor_divide", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).FloorDivide
+		if err = checkKeys("floor_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("floor_divide", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).FloorDivide; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("floor_divide", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.FloorDivide(out, self, other)
 	if err == nil {
@@ -162,17 +123,11 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 // Remainder implements the operator remainder.
 func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("remainder", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Remainder
+		if err = checkKeys("remainder", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("remainder", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Remainder; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("remainder", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Remainder(out, self, other)
 	if err == nil {
@@ -184,17 +139,11 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Fmod implements the operator fmod.
 func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("fmod", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Fmod
+		if err = checkKeys("fmod", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("fmod", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Fmod; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("fmod", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Fmod(out, self, other)
 	if err == nil {
@@ -206,17 +155,11 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Pow implements the operator pow.
 func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
-		if err := outOnly("pow", key, keys(self)|keys(exponent)); err != nil {
-			return nil, err
+		does := backend(key).Pow
+		if err = checkKeys("pow", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("pow", key, keys(out)|keys(self)|keys(exponent)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Pow; does != nil {
-			return does(c, out, self, exponent)
-		}
-		err = Refused("pow", key)
-		return
+		return does(c, out, self, exponent)
 	}
 	r0, err = ops.Pow(out, self, exponent)
 	if err == nil {
@@ -228,17 +171,11 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 // FloatPower implements the operator float_power.
 func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
-		if err := outOnly("float_power", key, keys(self)|keys(exponent)); err != nil {
-			return nil, err
+		does := backend(key).FloatPower
+		if err = checkKeys("float_power", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("float_power", key, keys(out)|keys(self)|keys(exponent)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).FloatPower; does != nil {
-			return does(c, out, self, exponent)
-		}
-		err = Refused("float_power", key)
-		return
+		return does(c, out, self, exponent)
 	}
 	r0, err = ops.FloatPower(out, self, exponent)
 	if err == nil {
@@ -250,17 +187,11 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 // Neg implements the operator neg.
 func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("neg", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Neg
+		if err = checkKeys("neg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("neg", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Neg; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("neg", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Neg(out, self)
 	if err == nil {
@@ -272,11 +203,11 @@ func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Positive implements the operator positive.
 func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Positive; does != nil {
-			return does(c, self)
+		does := backend(key).Positive
+		if err = checkKeys("positive", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("positive", key)
-		return
+		return does(c, self)
 	}
 	return ops.Positive(self)
 }
@@ -284,17 +215,11 @@ func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Square implements the operator square.
 func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("square", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Square
+		if err = checkKeys("square", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("square", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Square; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("square", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Square(out, self)
 	if err == nil {
@@ -306,17 +231,11 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Reciprocal implements the operator reciprocal.
 func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("reciprocal", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Reciprocal
+		if err = checkKeys("reciprocal", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("reciprocal", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Reciprocal; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("reciprocal", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Reciprocal(out, self)
 	if err == nil {
@@ -328,17 +247,11 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Abs implements the operator abs.
 func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("abs", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Abs
+		if err = checkKeys("abs", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("abs", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Abs; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("abs", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Abs(out, self)
 	if err == nil {
@@ -350,17 +263,11 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sign implements the operator sign.
 func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("sign", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sign
+		if err = checkKeys("sign", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sign", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sign; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("sign", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Sign(out, self)
 	if err == nil {
@@ -372,17 +279,11 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sgn implements the operator sgn.
 func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("sgn", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sgn
+		if err = checkKeys("sgn", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sgn", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sgn; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("sgn", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Sgn(out, self)
 	if err == nil {
@@ -394,17 +295,11 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Copysign implements the operator copysign.
 func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("copysign", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Copysign
+		if err = checkKeys("copysign", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("copysign", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Copysign; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("copysign", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Copysign(out, self, other)
 	if err == nil {
@@ -416,17 +311,11 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Addcmul implements the operator addcmul.
 func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
-		if err := outOnly("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
-			return nil, err
+		does := backend(key).Addcmul
+		if err = checkKeys("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("addcmul", key, keys(out)|keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Addcmul; does != nil {
-			return does(c, out, self, tensor1, tensor2, value)
-		}
-		err = Refused("addcmul", key)
-		return
+		return does(c, out, self, tensor1, tensor2, value)
 	}
 	r0, err = ops.Addcmul(out, self, tensor1, tensor2, value)
 	if err == nil {
@@ -438,17 +327,11 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 // Addcdiv implements the operator addcdiv.
 func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
-		if err := outOnly("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
-			return nil, err
+		does := backend(key).Addcdiv
+		if err = checkKeys("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("addcdiv", key, keys(out)|keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Addcdiv; does != nil {
-			return does(c, out, self, tensor1, tensor2, value)
-		}
-		err = Refused("addcdiv", key)
-		return
+		return does(c, out, self, tensor1, tensor2, value)
 	}
 	r0, err = ops.Addcdiv(out, self, tensor1, tensor2, value)
 	if err == nil {
@@ -460,17 +343,11 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 // Lerp implements the operator lerp.
 func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
-		if err := outOnly("lerp", key, keys(self)|keys(end)|keys(weight)); err != nil {
-			return nil, err
+		does := backend(key).Lerp
+		if err = checkKeys("lerp", key, keys(self)|keys(end)|keys(weight), keys(out)|keys(self)|keys(end)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("lerp", key, keys(out)|keys(self)|keys(end)|keys(weight)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Lerp; does != nil {
-			return does(c, out, self, end, weight)
-		}
-		err = Refused("lerp", key)
-		return
+		return does(c, out, self, end, weight)
 	}
 	r0, err = ops.Lerp(out, self, end, weight)
 	if err == nil {
@@ -737,17 +614,11 @@ func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
 // Eq implements the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("eq", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Eq
+		if err = checkKeys("eq", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("eq", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Eq; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("eq", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Eq(out, self, other)
 	if err == nil {
@@ -759,17 +630,11 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Ne implements the operator ne.
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("ne", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Ne
+		if err = checkKeys("ne", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("ne", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Ne; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("ne", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Ne(out, self, other)
 	if err == nil {
@@ -781,17 +646,11 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Lt implements the operator lt.
 func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("lt", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Lt
+		if err = checkKeys("lt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("lt", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Lt; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("lt", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Lt(out, self, other)
 	if err == nil {
@@ -803,17 +662,11 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Le implements the operator le.
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("le", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Le
+		if err = checkKeys("le", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("le", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Le; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("le", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Le(out, self, other)
 	if err == nil {
@@ -825,17 +678,11 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Gt implements the operator gt.
 func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("gt", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Gt
+		if err = checkKeys("gt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("gt", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Gt; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("gt", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Gt(out, self, other)
 	if err == nil {
@@ -847,17 +694,11 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Ge implements the operator ge.
 func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("ge", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Ge
+		if err = checkKeys("ge", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("ge", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Ge; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("ge", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Ge(out, self, other)
 	if err == nil {
@@ -869,14 +710,11 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Equal implements the operator equal.
 func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("equal", key, keys(self)|keys(other)); err != nil {
-			return false, err
+		does := backend(key).Equal
+		if err = checkKeys("equal", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Equal; does != nil {
-			return does(c, self, other)
-		}
-		err = Refused("equal", key)
-		return
+		return does(c, self, other)
 	}
 	return ops.Equal(self, other)
 }
@@ -884,14 +722,11 @@ func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 // Isclose implements the operator isclose.
 func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("isclose", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Isclose
+		if err = checkKeys("isclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Isclose; does != nil {
-			return does(c, self, other, rtol, atol, equalNan)
-		}
-		err = Refused("isclose", key)
-		return
+		return does(c, self, other, rtol, atol, equalNan)
 	}
 	return ops.Isclose(self, other, rtol, atol, equalNan)
 }
@@ -899,14 +734,11 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 // Allclose implements the operator allclose.
 func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("allclose", key, keys(self)|keys(other)); err != nil {
-			return false, err
+		does := backend(key).Allclose
+		if err = checkKeys("allclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Allclose; does != nil {
-			return does(c, self, other, rtol, atol, equalNan)
-		}
-		err = Refused("allclose", key)
-		return
+		return does(c, self, other, rtol, atol, equalNan)
 	}
 	return ops.Allclose(self, other, rtol, atol, equalNan)
 }
@@ -914,11 +746,11 @@ func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan b
 // Isnan implements the operator isnan.
 func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Isnan; does != nil {
-			return does(c, self)
+		does := backend(key).Isnan
+		if err = checkKeys("isnan", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("isnan", key)
-		return
+		return does(c, self)
 	}
 	return ops.Isnan(self)
 }
@@ -926,11 +758,11 @@ func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isinf implements the operator isinf.
 func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Isinf; does != nil {
-			return does(c, self)
+		does := backend(key).Isinf
+		if err = checkKeys("isinf", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("isinf", key)
-		return
+		return does(c, self)
 	}
 	return ops.Isinf(self)
 }
@@ -938,11 +770,11 @@ func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isfinite implements the operator isfinite.
 func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Isfinite; does != nil {
-			return does(c, self)
+		does := backend(key).Isfinite
+		if err = checkKeys("isfinite", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("isfinite", key)
-		return
+		return does(c, self)
 	}
 	return ops.Isfinite(self)
 }
@@ -950,11 +782,11 @@ func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isreal implements the operator isreal.
 func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Isreal; does != nil {
-			return does(c, self)
+		does := backend(key).Isreal
+		if err = checkKeys("isreal", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("isreal", key)
-		return
+		return does(c, self)
 	}
 	return ops.Isreal(self)
 }
@@ -962,17 +794,11 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isposinf implements the operator isposinf.
 func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("isposinf", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Isposinf
+		if err = checkKeys("isposinf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("isposinf", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Isposinf; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("isposinf", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Isposinf(out, self)
 	if err == nil {
@@ -984,17 +810,11 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isneginf implements the operator isneginf.
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("isneginf", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Isneginf
+		if err = checkKeys("isneginf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("isneginf", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Isneginf; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("isneginf", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Isneginf(out, self)
 	if err == nil {
@@ -1006,17 +826,11 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Signbit implements the operator signbit.
 func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("signbit", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Signbit
+		if err = checkKeys("signbit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("signbit", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Signbit; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("signbit", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Signbit(out, self)
 	if err == nil {
@@ -1028,17 +842,11 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ComplexParts implements the operator complex.
 func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(re) | keys(im)); key != 0 {
-		if err := outOnly("complex", key, keys(re)|keys(im)); err != nil {
-			return nil, err
+		does := backend(key).ComplexParts
+		if err = checkKeys("complex", key, keys(re)|keys(im), keys(out)|keys(re)|keys(im), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("complex", key, keys(out)|keys(re)|keys(im)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ComplexParts; does != nil {
-			return does(c, out, re, im)
-		}
-		err = Refused("complex", key)
-		return
+		return does(c, out, re, im)
 	}
 	r0, err = ops.ComplexParts(out, re, im)
 	if err == nil {
@@ -1050,17 +858,11 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Polar implements the operator polar.
 func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
-		if err := outOnly("polar", key, keys(abs)|keys(angle)); err != nil {
-			return nil, err
+		does := backend(key).Polar
+		if err = checkKeys("polar", key, keys(abs)|keys(angle), keys(out)|keys(abs)|keys(angle), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("polar", key, keys(out)|keys(abs)|keys(angle)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Polar; does != nil {
-			return does(c, out, abs, angle)
-		}
-		err = Refused("polar", key)
-		return
+		return does(c, out, abs, angle)
 	}
 	r0, err = ops.Polar(out, abs, angle)
 	if err == nil {
@@ -1072,11 +874,11 @@ func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Real implements the operator real.
 func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Real; does != nil {
-			return does(c, self)
+		does := backend(key).Real
+		if err = checkKeys("real", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("real", key)
-		return
+		return does(c, self)
 	}
 	return ops.Real(self)
 }
@@ -1084,11 +886,11 @@ func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Imag implements the operator imag.
 func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Imag; does != nil {
-			return does(c, self)
+		does := backend(key).Imag
+		if err = checkKeys("imag", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("imag", key)
-		return
+		return does(c, self)
 	}
 	return ops.Imag(self)
 }
@@ -1096,11 +898,11 @@ func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ViewAsReal implements the operator view_as_real.
 func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ViewAsReal; does != nil {
-			return does(c, self)
+		does := backend(key).ViewAsReal
+		if err = checkKeys("view_as_real", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("view_as_real", key)
-		return
+		return does(c, self)
 	}
 	return ops.ViewAsReal(self)
 }
@@ -1108,11 +910,11 @@ func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ViewAsComplex implements the operator view_as_complex.
 func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).ViewAsComplex; does != nil {
-			return does(c, self)
+		does := backend(key).ViewAsComplex
+		if err = checkKeys("view_as_complex", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("view_as_complex", key)
-		return
+		return does(c, self)
 	}
 	return ops.ViewAsComplex(self)
 }
@@ -1120,11 +922,11 @@ func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Conj implements the operator conj.
 func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Conj; does != nil {
-			return does(c, self)
+		does := backend(key).Conj
+		if err = checkKeys("conj", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("conj", key)
-		return
+		return does(c, self)
 	}
 	return ops.Conj(self)
 }
@@ -1132,11 +934,11 @@ func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NegView implements the operator neg_view.
 func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NegView; does != nil {
-			return does(c, self)
+		does := backend(key).NegView
+		if err = checkKeys("neg_view", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("neg_view", key)
-		return
+		return does(c, self)
 	}
 	return ops.NegView(self)
 }
@@ -1144,17 +946,11 @@ func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ConjPhysical implements the operator conj_physical.
 func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("conj_physical", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).ConjPhysical
+		if err = checkKeys("conj_physical", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("conj_physical", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ConjPhysical; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("conj_physical", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.ConjPhysical(out, self)
 	if err == nil {
@@ -1166,11 +962,11 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // ResolveConj implements the operator resolve_conj.
 func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ResolveConj; does != nil {
-			return does(c, self)
+		does := backend(key).ResolveConj
+		if err = checkKeys("resolve_conj", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("resolve_conj", key)
-		return
+		return does(c, self)
 	}
 	return ops.ResolveConj(self)
 }
@@ -1178,11 +974,11 @@ func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ResolveNeg implements the operator resolve_neg.
 func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ResolveNeg; does != nil {
-			return does(c, self)
+		does := backend(key).ResolveNeg
+		if err = checkKeys("resolve_neg", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("resolve_neg", key)
-		return
+		return does(c, self)
 	}
 	return ops.ResolveNeg(self)
 }
@@ -1190,17 +986,11 @@ func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Angle implements the operator angle.
 func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("angle", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Angle
+		if err = checkKeys("angle", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("angle", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Angle; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("angle", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Angle(out, self)
 	if err == nil {
@@ -1212,11 +1002,11 @@ func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Clone implements the operator clone.
 func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Clone; does != nil {
-			return does(c, self, f)
+		does := backend(key).Clone
+		if err = checkKeys("clone", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("clone", key)
-		return
+		return does(c, self, f)
 	}
 	return ops.Clone(self, f)
 }
@@ -1224,11 +1014,11 @@ func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor
 // Contiguous implements the operator contiguous.
 func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Contiguous; does != nil {
-			return does(c, self, f)
+		does := backend(key).Contiguous
+		if err = checkKeys("contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("contiguous", key)
-		return
+		return does(c, self, f)
 	}
 	return ops.Contiguous(self, f)
 }
@@ -1236,11 +1026,11 @@ func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.T
 // ToOptions implements the operator to.
 func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
-		if does := backend(key).ToOptions; does != nil {
-			return does(c, self, d, layout, dev, async, forced, f)
+		does := backend(key).ToOptions
+		if err = checkKeys("to", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("to", key)
-		return
+		return does(c, self, d, layout, dev, async, forced, f)
 	}
 	return ops.ToOptions(self, d, layout, dev, async, forced, f)
 }
@@ -1248,14 +1038,11 @@ func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 // Copy implements the operator copy_.
 func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		if err := unmixed("copy_", key, keys(self)|keys(src)); err != nil {
-			return err
+		does := backend(key).Copy
+		if err = checkKeys("copy_", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Copy; does != nil {
-			return does(c, self, src, async)
-		}
-		err = Refused("copy_", key)
-		return
+		return does(c, self, src, async)
 	}
 	err = ops.Copy(self, src, async)
 	if err == nil {
@@ -1267,17 +1054,11 @@ func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 // Fill implements the operator fill.
 func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(value)); key != 0 {
-		if err := outOnly("fill", key, keys(self)|keys(value)); err != nil {
-			return nil, err
+		does := backend(key).Fill
+		if err = checkKeys("fill", key, keys(self)|keys(value), keys(out)|keys(self)|keys(value), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("fill", key, keys(out)|keys(self)|keys(value)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Fill; does != nil {
-			return does(c, out, self, value)
-		}
-		err = Refused("fill", key)
-		return
+		return does(c, out, self, value)
 	}
 	r0, err = ops.Fill(out, self, value)
 	if err == nil {
@@ -1289,11 +1070,11 @@ func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Zero implements the operator zero_.
 func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Zero; does != nil {
-			return does(c, self)
+		does := backend(key).Zero
+		if err = checkKeys("zero_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("zero_", key)
-		return
+		return does(c, self)
 	}
 	err = ops.Zero(self)
 	if err == nil {
@@ -1305,11 +1086,11 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 // Item implements the operator item.
 func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Item; does != nil {
-			return does(c, self)
+		does := backend(key).Item
+		if err = checkKeys("item", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("item", key)
-		return
+		return does(c, self)
 	}
 	return ops.Item(self)
 }
@@ -1317,11 +1098,11 @@ func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 // IsContiguous implements the operator is_contiguous.
 func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsContiguous; does != nil {
-			return does(c, self, f)
+		does := backend(key).IsContiguous
+		if err = checkKeys("is_contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("is_contiguous", key)
-		return
+		return does(c, self, f)
 	}
 	return ops.IsContiguous(self, f)
 }
@@ -1329,14 +1110,11 @@ func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, e
 // IsSetTo implements the operator is_set_to.
 func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("is_set_to", key, keys(self)|keys(other)); err != nil {
-			return false, err
+		does := backend(key).IsSetTo
+		if err = checkKeys("is_set_to", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).IsSetTo; does != nil {
-			return does(c, self, other)
-		}
-		err = Refused("is_set_to", key)
-		return
+		return does(c, self, other)
 	}
 	return ops.IsSetTo(self, other)
 }
@@ -1344,11 +1122,11 @@ func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 // Resize implements the operator resize_.
 func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Resize; does != nil {
-			return does(c, self, size, f)
+		does := backend(key).Resize
+		if err = checkKeys("resize_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("resize_", key)
-		return
+		return does(c, self, size, f)
 	}
 	err = ops.Resize(self, size, f)
 	return
@@ -1357,14 +1135,11 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 // ResizeAs implements the operator resize_as_.
 func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
 	if key := c.ahead(keys(self) | keys(template)); key != 0 {
-		if err := unmixed("resize_as_", key, keys(self)|keys(template)); err != nil {
-			return err
+		does := backend(key).ResizeAs
+		if err = checkKeys("resize_as_", key, tensor.Sparse, keys(self)|keys(template), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).ResizeAs; does != nil {
-			return does(c, self, template, f)
-		}
-		err = Refused("resize_as_", key)
-		return
+		return does(c, self, template, f)
 	}
 	err = ops.ResizeAs(self, template, f)
 	return
@@ -1373,11 +1148,11 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 // Set implements the operator set_.
 func (c Ctx) Set(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Set; does != nil {
-			return does(c, self)
+		does := backend(key).Set
+		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("set_", key)
-		return
+		return does(c, self)
 	}
 	err = ops.Set(self)
 	if err == nil {
@@ -1389,14 +1164,11 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 // SetTensor implements the operator set_.
 func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
-		if err := unmixed("set_", key, keys(self)|keys(source)); err != nil {
-			return err
+		does := backend(key).SetTensor
+		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).SetTensor; does != nil {
-			return does(c, self, source)
-		}
-		err = Refused("set_", key)
-		return
+		return does(c, self, source)
 	}
 	err = ops.SetTensor(self, source)
 	if err == nil {
@@ -1408,14 +1180,11 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 // SetTensorGeometry implements the operator set_.
 func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
-		if err := unmixed("set_", key, keys(self)|keys(source)); err != nil {
-			return err
+		does := backend(key).SetTensorGeometry
+		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).SetTensorGeometry; does != nil {
-			return does(c, self, source, offset, size, stride)
-		}
-		err = Refused("set_", key)
-		return
+		return does(c, self, source, offset, size, stride)
 	}
 	err = ops.SetTensorGeometry(self, source, offset, size, stride)
 	if err == nil {
@@ -1427,11 +1196,11 @@ func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, 
 // SetStorage implements the operator set_.
 func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SetStorage; does != nil {
-			return does(c, self, source)
+		does := backend(key).SetStorage
+		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("set_", key)
-		return
+		return does(c, self, source)
 	}
 	err = ops.SetStorage(self, source)
 	if err == nil {
@@ -1443,11 +1212,11 @@ func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error
 // SetStorageGeometry implements the operator set_.
 func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SetStorageGeometry; does != nil {
-			return does(c, self, source, offset, size, stride)
+		does := backend(key).SetStorageGeometry
+		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("set_", key)
-		return
+		return does(c, self, source, offset, size, stride)
 	}
 	err = ops.SetStorageGeometry(self, source, offset, size, stride)
 	if err == nil {
@@ -1459,11 +1228,11 @@ func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, of
 // FillDiagonal implements the operator fill_diagonal_.
 func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FillDiagonal; does != nil {
-			return does(c, self, value, wrap)
+		does := backend(key).FillDiagonal
+		if err = checkKeys("fill_diagonal_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("fill_diagonal_", key)
-		return
+		return does(c, self, value, wrap)
 	}
 	err = ops.FillDiagonal(self, value, wrap)
 	if err == nil {
@@ -1475,11 +1244,11 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 // Zeros implements the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Zeros; does != nil {
-			return does(c, out, size, d, layout, dev)
+		does := backend(key).Zeros
+		if err = checkKeys("zeros", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("zeros", key)
-		return
+		return does(c, out, size, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Zeros(out, size, d, layout, dev)
@@ -1492,11 +1261,11 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 // Ones implements the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Ones; does != nil {
-			return does(c, out, size, d, layout, dev)
+		does := backend(key).Ones
+		if err = checkKeys("ones", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("ones", key)
-		return
+		return does(c, out, size, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Ones(out, size, d, layout, dev)
@@ -1509,11 +1278,11 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 // Full implements the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Full; does != nil {
-			return does(c, out, size, value, d, layout, dev)
+		does := backend(key).Full
+		if err = checkKeys("full", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("full", key)
-		return
+		return does(c, out, size, value, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Full(out, size, value, d, layout, dev)
@@ -1526,11 +1295,11 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 // Empty implements the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Empty; does != nil {
-			return does(c, out, size, d, layout, dev, f)
+		does := backend(key).Empty
+		if err = checkKeys("empty", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("empty", key)
-		return
+		return does(c, out, size, d, layout, dev, f)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Empty(out, size, d, layout, dev, f)
@@ -1543,11 +1312,11 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 // EmptyStrided implements the operator empty_strided.
 func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).EmptyStrided; does != nil {
-			return does(c, size, stride, d, layout, dev)
+		does := backend(key).EmptyStrided
+		if err = checkKeys("empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("empty_strided", key)
-		return
+		return does(c, size, stride, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.EmptyStrided(size, stride, d, layout, dev)
@@ -1556,11 +1325,11 @@ func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Lay
 // EmptyPermuted implements the operator empty_permuted.
 func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).EmptyPermuted; does != nil {
-			return does(c, size, physical, d, layout, dev)
+		does := backend(key).EmptyPermuted
+		if err = checkKeys("empty_permuted", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("empty_permuted", key)
-		return
+		return does(c, size, physical, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.EmptyPermuted(size, physical, d, layout, dev)
@@ -1569,11 +1338,11 @@ func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.
 // ScalarTensor implements the operator scalar_tensor.
 func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).ScalarTensor; does != nil {
-			return does(c, value, d, layout, dev)
+		does := backend(key).ScalarTensor
+		if err = checkKeys("scalar_tensor", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("scalar_tensor", key)
-		return
+		return does(c, value, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.ScalarTensor(value, d, layout, dev)
@@ -1582,11 +1351,11 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 // ArangeStart implements the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).ArangeStart; does != nil {
-			return does(c, out, start, end, d, layout, dev)
+		does := backend(key).ArangeStart
+		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("arange", key)
-		return
+		return does(c, out, start, end, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStart(out, start, end, d, layout, dev)
@@ -1599,11 +1368,11 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 // ArangeStartStep implements the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).ArangeStartStep; does != nil {
-			return does(c, out, start, end, step, d, layout, dev)
+		does := backend(key).ArangeStartStep
+		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("arange", key)
-		return
+		return does(c, out, start, end, step, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStartStep(out, start, end, step, d, layout, dev)
@@ -1616,11 +1385,11 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 // Arange implements the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Arange; does != nil {
-			return does(c, out, end, d, layout, dev)
+		does := backend(key).Arange
+		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("arange", key)
-		return
+		return does(c, out, end, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Arange(out, end, d, layout, dev)
@@ -1633,11 +1402,11 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 // Range implements the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Range; does != nil {
-			return does(c, out, start, end, step, d, layout, dev)
+		does := backend(key).Range
+		if err = checkKeys("range", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("range", key)
-		return
+		return does(c, out, start, end, step, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Range(out, start, end, step, d, layout, dev)
@@ -1650,11 +1419,11 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 // Linspace implements the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Linspace; does != nil {
-			return does(c, out, start, end, steps, d, layout, dev)
+		does := backend(key).Linspace
+		if err = checkKeys("linspace", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("linspace", key)
-		return
+		return does(c, out, start, end, steps, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Linspace(out, start, end, steps, d, layout, dev)
@@ -1665,14 +1434,14 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 }
 
 // LinspaceTensorTensor implements the operator linspace.
-func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := unmixed("linspace", key, keys(out)|keys(start)|keys(end)); err != nil {
-			return nil, err
+		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceTensorTensor == nil {
-			err := Refused("linspace", tensor.Quantized)
-			return nil, err
+			err = Refused("linspace", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
@@ -1682,14 +1451,14 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 }
 
 // LinspaceTensorScalar implements the operator linspace.
-func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := unmixed("linspace", key, keys(out)|keys(start)); err != nil {
-			return nil, err
+		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceTensorScalar == nil {
-			err := Refused("linspace", tensor.Quantized)
-			return nil, err
+			err = Refused("linspace", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
@@ -1699,14 +1468,14 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 }
 
 // LinspaceScalarTensor implements the operator linspace.
-func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := unmixed("linspace", key, keys(out)|keys(end)); err != nil {
-			return nil, err
+		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceScalarTensor == nil {
-			err := Refused("linspace", tensor.Quantized)
-			return nil, err
+			err = Refused("linspace", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
@@ -1718,11 +1487,11 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Logspace implements the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Logspace; does != nil {
-			return does(c, out, start, end, steps, base, d, layout, dev)
+		does := backend(key).Logspace
+		if err = checkKeys("logspace", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("logspace", key)
-		return
+		return does(c, out, start, end, steps, base, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Logspace(out, start, end, steps, base, d, layout, dev)
@@ -1733,14 +1502,14 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 }
 
 // LogspaceTensorTensor implements the operator logspace.
-func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := unmixed("logspace", key, keys(out)|keys(start)|keys(end)); err != nil {
-			return nil, err
+		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceTensorTensor == nil {
-			err := Refused("logspace", tensor.Quantized)
-			return nil, err
+			err = Refused("logspace", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
@@ -1750,14 +1519,14 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 }
 
 // LogspaceTensorScalar implements the operator logspace.
-func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := unmixed("logspace", key, keys(out)|keys(start)); err != nil {
-			return nil, err
+		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceTensorScalar == nil {
-			err := Refused("logspace", tensor.Quantized)
-			return nil, err
+			err = Refused("logspace", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
@@ -1767,14 +1536,14 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 }
 
 // LogspaceScalarTensor implements the operator logspace.
-func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := unmixed("logspace", key, keys(out)|keys(end)); err != nil {
-			return nil, err
+		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceScalarTensor == nil {
-			err := Refused("logspace", tensor.Quantized)
-			return nil, err
+			err = Refused("logspace", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
@@ -1786,11 +1555,11 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Eye implements the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).Eye; does != nil {
-			return does(c, out, n, d, layout, dev)
+		does := backend(key).Eye
+		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("eye", key)
-		return
+		return does(c, out, n, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Eye(out, n, d, layout, dev)
@@ -1803,11 +1572,11 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 // EyeM implements the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if does := backend(key).EyeM; does != nil {
-			return does(c, out, n, m, d, layout, dev)
+		does := backend(key).EyeM
+		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("eye", key)
-		return
+		return does(c, out, n, m, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.EyeM(out, n, m, d, layout, dev)
@@ -1820,11 +1589,11 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 // TrilIndices implements the operator tril_indices.
 func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).TrilIndices; does != nil {
-			return does(c, row, col, offset, d, layout, dev)
+		does := backend(key).TrilIndices
+		if err = checkKeys("tril_indices", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("tril_indices", key)
-		return
+		return does(c, row, col, offset, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.TrilIndices(row, col, offset, d, layout, dev)
@@ -1833,11 +1602,11 @@ func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 // TriuIndices implements the operator triu_indices.
 func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).TriuIndices; does != nil {
-			return does(c, row, col, offset, d, layout, dev)
+		does := backend(key).TriuIndices
+		if err = checkKeys("triu_indices", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("triu_indices", key)
-		return
+		return does(c, row, col, offset, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.TriuIndices(row, col, offset, d, layout, dev)
@@ -1846,11 +1615,11 @@ func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 // EmptyLike implements the operator empty_like.
 func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).EmptyLike; does != nil {
-			return does(c, self, d, layout, dev, f)
+		does := backend(key).EmptyLike
+		if err = checkKeys("empty_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("empty_like", key)
-		return
+		return does(c, self, d, layout, dev, f)
 	}
 	return ops.EmptyLike(self, d, layout, dev, f)
 }
@@ -1858,11 +1627,11 @@ func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 // ZerosLike implements the operator zeros_like.
 func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).ZerosLike; does != nil {
-			return does(c, self, d, layout, dev, f)
+		does := backend(key).ZerosLike
+		if err = checkKeys("zeros_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("zeros_like", key)
-		return
+		return does(c, self, d, layout, dev, f)
 	}
 	return ops.ZerosLike(self, d, layout, dev, f)
 }
@@ -1870,11 +1639,11 @@ func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 // OnesLike implements the operator ones_like.
 func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).OnesLike; does != nil {
-			return does(c, self, d, layout, dev, f)
+		does := backend(key).OnesLike
+		if err = checkKeys("ones_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("ones_like", key)
-		return
+		return does(c, self, d, layout, dev, f)
 	}
 	return ops.OnesLike(self, d, layout, dev, f)
 }
@@ -1882,11 +1651,11 @@ func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, 
 // FullLike implements the operator full_like.
 func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).FullLike; does != nil {
-			return does(c, self, value, d, layout, dev, f)
+		does := backend(key).FullLike
+		if err = checkKeys("full_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("full_like", key)
-		return
+		return does(c, self, value, d, layout, dev, f)
 	}
 	return ops.FullLike(self, value, d, layout, dev, f)
 }
@@ -1894,11 +1663,11 @@ func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, la
 // NewEmpty implements the operator new_empty.
 func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).NewEmpty; does != nil {
-			return does(c, self, size, d, layout, dev)
+		does := backend(key).NewEmpty
+		if err = checkKeys("new_empty", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("new_empty", key)
-		return
+		return does(c, self, size, d, layout, dev)
 	}
 	return ops.NewEmpty(self, size, d, layout, dev)
 }
@@ -1906,11 +1675,11 @@ func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 // NewEmptyStrided implements the operator new_empty_strided.
 func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).NewEmptyStrided; does != nil {
-			return does(c, self, size, stride, d, layout, dev)
+		does := backend(key).NewEmptyStrided
+		if err = checkKeys("new_empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("new_empty_strided", key)
-		return
+		return does(c, self, size, stride, d, layout, dev)
 	}
 	return ops.NewEmptyStrided(self, size, stride, d, layout, dev)
 }
@@ -1918,11 +1687,11 @@ func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.
 // NewFull implements the operator new_full.
 func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).NewFull; does != nil {
-			return does(c, self, size, value, d, layout, dev)
+		does := backend(key).NewFull
+		if err = checkKeys("new_full", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("new_full", key)
-		return
+		return does(c, self, size, value, d, layout, dev)
 	}
 	return ops.NewFull(self, size, value, d, layout, dev)
 }
@@ -1930,11 +1699,11 @@ func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 // NewZeros implements the operator new_zeros.
 func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).NewZeros; does != nil {
-			return does(c, self, size, d, layout, dev)
+		does := backend(key).NewZeros
+		if err = checkKeys("new_zeros", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("new_zeros", key)
-		return
+		return does(c, self, size, d, layout, dev)
 	}
 	return ops.NewZeros(self, size, d, layout, dev)
 }
@@ -1942,17 +1711,17 @@ func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 // NewOnes implements the operator new_ones.
 func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if does := backend(key).NewOnes; does != nil {
-			return does(c, self, size, d, layout, dev)
+		does := backend(key).NewOnes
+		if err = checkKeys("new_ones", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("new_ones", key)
-		return
+		return does(c, self, size, d, layout, dev)
 	}
 	return ops.NewOnes(self, size, d, layout, dev)
 }
 
 // BartlettWindow implements the operator bartlett_window.
-func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).BartlettWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
@@ -1962,7 +1731,7 @@ func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout t
 }
 
 // HannWindow implements the operator hann_window.
-func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).HannWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
@@ -1972,7 +1741,7 @@ func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tenso
 }
 
 // HammingWindow implements the operator hamming_window.
-func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).HammingWindow; does != nil {
 			return does(c, length, periodic, alpha, beta, d, layout, dev)
@@ -1982,7 +1751,7 @@ func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d d
 }
 
 // BlackmanWindow implements the operator blackman_window.
-func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).BlackmanWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
@@ -1992,7 +1761,7 @@ func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout t
 }
 
 // KaiserWindow implements the operator kaiser_window.
-func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).KaiserWindow; does != nil {
 			return does(c, length, periodic, beta, d, layout, dev)
@@ -2002,7 +1771,7 @@ func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DTy
 }
 
 // Vander implements the operator vander.
-func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
+func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x)); key != 0 {
 		if does := backend(key).Vander; does != nil {
 			return does(c, x, n, increasing)
@@ -2179,11 +1948,11 @@ func (c Ctx) EventHandle(event int64) (int64, error) {
 // FftC2c implements the operator fft_c2c.
 func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FftC2c; does != nil {
-			return does(c, self, dim, forward, scale)
+		does := backend(key).FftC2c
+		if err = checkKeys("fft_c2c", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("fft_c2c", key)
-		return
+		return does(c, self, dim, forward, scale)
 	}
 	return ops.FftC2c(self, dim, forward, scale)
 }
@@ -2191,11 +1960,11 @@ func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float6
 // FftR2c implements the operator fft_r2c.
 func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FftR2c; does != nil {
-			return does(c, self, dim, onesided, scale)
+		does := backend(key).FftR2c
+		if err = checkKeys("fft_r2c", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("fft_r2c", key)
-		return
+		return does(c, self, dim, onesided, scale)
 	}
 	return ops.FftR2c(self, dim, onesided, scale)
 }
@@ -2203,27 +1972,24 @@ func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float
 // FftC2r implements the operator fft_c2r.
 func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FftC2r; does != nil {
-			return does(c, self, dim, size, scale)
+		does := backend(key).FftC2r
+		if err = checkKeys("fft_c2r", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("fft_c2r", key)
-		return
+		return does(c, self, dim, size, scale)
 	}
 	return ops.FftC2r(self, dim, size, scale)
 }
 
 // FftFft implements the operator fft.fft.
-func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.fft", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.fft", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.fft", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFft == nil {
-			err := Refused("fft.fft", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.fft", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftFft; does != nil {
 			return does(c, out, self, n, dim, norm)
@@ -2233,17 +1999,14 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 }
 
 // FftIfft implements the operator fft.ifft.
-func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.ifft", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.ifft", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.ifft", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfft == nil {
-			err := Refused("fft.ifft", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.ifft", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIfft; does != nil {
 			return does(c, out, self, n, dim, norm)
@@ -2253,17 +2016,14 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 }
 
 // FftRfft implements the operator fft.rfft.
-func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.rfft", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.rfft", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.rfft", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfft == nil {
-			err := Refused("fft.rfft", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.rfft", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftRfft; does != nil {
 			return does(c, out, self, n, dim, norm)
@@ -2273,17 +2033,14 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 }
 
 // FftIrfft implements the operator fft.irfft.
-func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.irfft", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.irfft", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.irfft", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfft == nil {
-			err := Refused("fft.irfft", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.irfft", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIrfft; does != nil {
 			return does(c, out, self, n, dim, norm)
@@ -2293,17 +2050,14 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 }
 
 // FftHfft implements the operator fft.hfft.
-func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.hfft", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.hfft", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.hfft", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfft == nil {
-			err := Refused("fft.hfft", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.hfft", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftHfft; does != nil {
 			return does(c, out, self, n, dim, norm)
@@ -2313,17 +2067,14 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 }
 
 // FftIhfft implements the operator fft.ihfft.
-func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.ihfft", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.ihfft", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.ihfft", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfft == nil {
-			err := Refused("fft.ihfft", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.ihfft", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIhfft; does != nil {
 			return does(c, out, self, n, dim, norm)
@@ -2333,17 +2084,14 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 }
 
 // FftFft2 implements the operator fft.fft2.
-func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.fft2", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.fft2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.fft2", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFft2 == nil {
-			err := Refused("fft.fft2", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.fft2", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftFft2; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2353,17 +2101,14 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 }
 
 // FftFftn implements the operator fft.fftn.
-func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.fftn", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.fftn", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.fftn", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFftn == nil {
-			err := Refused("fft.fftn", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.fftn", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftFftn; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2373,17 +2118,14 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 }
 
 // FftIfft2 implements the operator fft.ifft2.
-func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.ifft2", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.ifft2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.ifft2", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfft2 == nil {
-			err := Refused("fft.ifft2", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.ifft2", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2393,17 +2135,14 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftIfftn implements the operator fft.ifftn.
-func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.ifftn", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.ifftn", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.ifftn", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfftn == nil {
-			err := Refused("fft.ifftn", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.ifftn", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2413,17 +2152,14 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftRfft2 implements the operator fft.rfft2.
-func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.rfft2", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.rfft2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.rfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfft2 == nil {
-			err := Refused("fft.rfft2", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.rfft2", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftRfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2433,17 +2169,14 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftRfftn implements the operator fft.rfftn.
-func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.rfftn", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.rfftn", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.rfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfftn == nil {
-			err := Refused("fft.rfftn", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.rfftn", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftRfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2453,17 +2186,14 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftIrfft2 implements the operator fft.irfft2.
-func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.irfft2", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.irfft2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.irfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfft2 == nil {
-			err := Refused("fft.irfft2", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.irfft2", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIrfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2473,17 +2203,14 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftIrfftn implements the operator fft.irfftn.
-func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("fft.irfftn", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.irfftn", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.irfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfftn == nil {
-			err := Refused("fft.irfftn", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.irfftn", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIrfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2493,17 +2220,14 @@ func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftHfft2 implements the operator fft.hfft2.
-func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("fft.hfft2", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.hfft2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.hfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfft2 == nil {
-			err := Refused("fft.hfft2", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.hfft2", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftHfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2513,17 +2237,14 @@ func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftHfftn implements the operator fft.hfftn.
-func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("fft.hfftn", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.hfftn", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.hfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfftn == nil {
-			err := Refused("fft.hfftn", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.hfftn", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftHfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2533,17 +2254,14 @@ func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftIhfft2 implements the operator fft.ihfft2.
-func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("fft.ihfft2", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.ihfft2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.ihfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfft2 == nil {
-			err := Refused("fft.ihfft2", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.ihfft2", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIhfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2553,17 +2271,14 @@ func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftIhfftn implements the operator fft.ihfftn.
-func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("fft.ihfftn", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("fft.ihfftn", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("fft.ihfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfftn == nil {
-			err := Refused("fft.ihfftn", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.ihfftn", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftIhfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
@@ -2573,7 +2288,7 @@ func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftFftshift implements the operator fft.fftshift.
-func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FftFftshift; does != nil {
 			return does(c, self, dim)
@@ -2583,7 +2298,7 @@ func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, erro
 }
 
 // FftIfftshift implements the operator fft.ifftshift.
-func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FftIfftshift; does != nil {
 			return does(c, self, dim)
@@ -2593,11 +2308,11 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, err
 }
 
 // FftFftfreq implements the operator fft.fftfreq.
-func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFftfreq == nil {
-			err := Refused("fft.fftfreq", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.fftfreq", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftFftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
@@ -2607,11 +2322,11 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 }
 
 // FftRfftfreq implements the operator fft.rfftfreq.
-func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfftfreq == nil {
-			err := Refused("fft.rfftfreq", tensor.Quantized)
-			return nil, err
+			err = Refused("fft.rfftfreq", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FftRfftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
@@ -2621,7 +2336,7 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 }
 
 // SignalPad implements the operator signal_pad.
-func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
+func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SignalPad; does != nil {
 			return does(c, self, before, after, mode)
@@ -2631,10 +2346,10 @@ func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*
 }
 
 // Stft implements the operator stft.
-func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
+func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(window) | c.casting(1)); key != 0 {
-		if err := unmixed("stft", key, keys(self)|keys(window)); err != nil {
-			return nil, err
+		if err = checkKeys("stft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
+			return
 		}
 		if does := backend(key).Stft; does != nil {
 			return does(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
@@ -2644,10 +2359,10 @@ func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int,
 }
 
 // Istft implements the operator istft.
-func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
+func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(window)); key != 0 {
-		if err := unmixed("istft", key, keys(self)|keys(window)); err != nil {
-			return nil, err
+		if err = checkKeys("istft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
+			return
 		}
 		if does := backend(key).Istft; does != nil {
 			return does(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
@@ -2659,11 +2374,11 @@ func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int
 // Save implements the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Save; does != nil {
-			return does(c, path, structure, tensors, compact)
+		does := backend(key).Save
+		if err = checkKeys("save", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("save", key)
-		return
+		return does(c, path, structure, tensors, compact)
 	}
 	return ops.Save(path, structure, tensors, compact)
 }
@@ -2671,11 +2386,11 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 // SaveBytes implements the operator save_bytes.
 func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).SaveBytes; does != nil {
-			return does(c, structure, tensors, compact)
+		does := backend(key).SaveBytes
+		if err = checkKeys("save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("save_bytes", key)
-		return
+		return does(c, structure, tensors, compact)
 	}
 	return ops.SaveBytes(structure, tensors, compact)
 }
@@ -2683,11 +2398,11 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 // SaveDict implements the operator save_dict.
 func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).SaveDict; does != nil {
-			return does(c, path, names, tensors, compact)
+		does := backend(key).SaveDict
+		if err = checkKeys("save_dict", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("save_dict", key)
-		return
+		return does(c, path, names, tensors, compact)
 	}
 	return ops.SaveDict(path, names, tensors, compact)
 }
@@ -2700,11 +2415,11 @@ func (c Ctx) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor
 // LoadBytes implements the operator load_bytes.
 func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).LoadBytes; does != nil {
-			return does(c, data, mapLocation)
+		does := backend(key).LoadBytes
+		if err = checkKeys("load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("load_bytes", key)
-		return
+		return does(c, data, mapLocation)
 	}
 	return ops.LoadBytes(data, mapLocation)
 }
@@ -2717,11 +2432,11 @@ func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.
 // ArchiveSave implements the operator archive_save.
 func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).ArchiveSave; does != nil {
-			return does(c, path, names, records)
+		does := backend(key).ArchiveSave
+		if err = checkKeys("archive_save", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("archive_save", key)
-		return
+		return does(c, path, names, records)
 	}
 	return ops.ArchiveSave(path, names, records)
 }
@@ -2729,11 +2444,11 @@ func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) 
 // ArchiveSaveBytes implements the operator archive_save_bytes.
 func (c Ctx) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).ArchiveSaveBytes; does != nil {
-			return does(c, names, records)
+		does := backend(key).ArchiveSaveBytes
+		if err = checkKeys("archive_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("archive_save_bytes", key)
-		return
+		return does(c, names, records)
 	}
 	return ops.ArchiveSaveBytes(names, records)
 }
@@ -2746,11 +2461,11 @@ func (c Ctx) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, er
 // ArchiveLoadBytes implements the operator archive_load_bytes.
 func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).ArchiveLoadBytes; does != nil {
-			return does(c, data)
+		does := backend(key).ArchiveLoadBytes
+		if err = checkKeys("archive_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("archive_load_bytes", key)
-		return
+		return does(c, data)
 	}
 	return ops.ArchiveLoadBytes(data)
 }
@@ -2758,11 +2473,11 @@ func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Te
 // PickleRename implements the operator pickle_rename.
 func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).PickleRename; does != nil {
-			return does(c, data, from, to)
+		does := backend(key).PickleRename
+		if err = checkKeys("pickle_rename", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("pickle_rename", key)
-		return
+		return does(c, data, from, to)
 	}
 	return ops.PickleRename(data, from, to)
 }
@@ -2770,11 +2485,11 @@ func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tens
 // SafetensorsSaveFile implements the operator safetensors_save_file.
 func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).SafetensorsSaveFile; does != nil {
-			return does(c, path, names, tensors, metadata)
+		does := backend(key).SafetensorsSaveFile
+		if err = checkKeys("safetensors_save_file", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("safetensors_save_file", key)
-		return
+		return does(c, path, names, tensors, metadata)
 	}
 	return ops.SafetensorsSaveFile(path, names, tensors, metadata)
 }
@@ -2782,11 +2497,11 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 // SafetensorsSave implements the operator safetensors_save.
 func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).SafetensorsSave; does != nil {
-			return does(c, names, tensors, metadata)
+		does := backend(key).SafetensorsSave
+		if err = checkKeys("safetensors_save", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("safetensors_save", key)
-		return
+		return does(c, names, tensors, metadata)
 	}
 	return ops.SafetensorsSave(names, tensors, metadata)
 }
@@ -2799,11 +2514,11 @@ func (c Ctx) SafetensorsLoadFile(path string, names []string, mmap bool) ([]stri
 // SafetensorsLoad implements the operator safetensors_load.
 func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 string, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).SafetensorsLoad; does != nil {
-			return does(c, data)
+		does := backend(key).SafetensorsLoad
+		if err = checkKeys("safetensors_load", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("safetensors_load", key)
-		return
+		return does(c, data)
 	}
 	return ops.SafetensorsLoad(data)
 }
@@ -2816,11 +2531,11 @@ func (c Ctx) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, e
 // NpySave implements the operator npy_save.
 func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NpySave; does != nil {
-			return does(c, path, self)
+		does := backend(key).NpySave
+		if err = checkKeys("npy_save", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("npy_save", key)
-		return
+		return does(c, path, self)
 	}
 	return ops.NpySave(path, self)
 }
@@ -2828,11 +2543,11 @@ func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 // NpySaveBytes implements the operator npy_save_bytes.
 func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NpySaveBytes; does != nil {
-			return does(c, self)
+		does := backend(key).NpySaveBytes
+		if err = checkKeys("npy_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("npy_save_bytes", key)
-		return
+		return does(c, self)
 	}
 	return ops.NpySaveBytes(self)
 }
@@ -2845,11 +2560,11 @@ func (c Ctx) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
 // NpyLoadBytes implements the operator npy_load_bytes.
 func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NpyLoadBytes; does != nil {
-			return does(c, data)
+		does := backend(key).NpyLoadBytes
+		if err = checkKeys("npy_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("npy_load_bytes", key)
-		return
+		return does(c, data)
 	}
 	return ops.NpyLoadBytes(data)
 }
@@ -2857,11 +2572,11 @@ func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NpyLength implements the operator npy_length.
 func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(head)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NpyLength; does != nil {
-			return does(c, head)
+		does := backend(key).NpyLength
+		if err = checkKeys("npy_length", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("npy_length", key)
-		return
+		return does(c, head)
 	}
 	return ops.NpyLength(head)
 }
@@ -2869,11 +2584,11 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 // NpzSave implements the operator npz_save.
 func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NpzSave; does != nil {
-			return does(c, path, names, tensors)
+		does := backend(key).NpzSave
+		if err = checkKeys("npz_save", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("npz_save", key)
-		return
+		return does(c, path, names, tensors)
 	}
 	return ops.NpzSave(path, names, tensors)
 }
@@ -2881,11 +2596,11 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 // NpzSaveBytes implements the operator npz_save_bytes.
 func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NpzSaveBytes; does != nil {
-			return does(c, names, tensors)
+		does := backend(key).NpzSaveBytes
+		if err = checkKeys("npz_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("npz_save_bytes", key)
-		return
+		return does(c, names, tensors)
 	}
 	return ops.NpzSaveBytes(names, tensors)
 }
@@ -2898,11 +2613,11 @@ func (c Ctx) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
 // NpzLoadBytes implements the operator npz_load_bytes.
 func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NpzLoadBytes; does != nil {
-			return does(c, data)
+		does := backend(key).NpzLoadBytes
+		if err = checkKeys("npz_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("npz_load_bytes", key)
-		return
+		return does(c, data)
 	}
 	return ops.NpzLoadBytes(data)
 }
@@ -2910,11 +2625,11 @@ func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor
 // FileWrite implements the operator file_write.
 func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).FileWrite; does != nil {
-			return does(c, path, data)
+		does := backend(key).FileWrite
+		if err = checkKeys("file_write", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("file_write", key)
-		return
+		return does(c, path, data)
 	}
 	return ops.FileWrite(path, data)
 }
@@ -2922,17 +2637,11 @@ func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 // Sqrt implements the operator sqrt.
 func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("sqrt", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sqrt
+		if err = checkKeys("sqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sqrt", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sqrt; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("sqrt", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Sqrt(out, self)
 	if err == nil {
@@ -2944,17 +2653,11 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Rsqrt implements the operator rsqrt.
 func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("rsqrt", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Rsqrt
+		if err = checkKeys("rsqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("rsqrt", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Rsqrt; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("rsqrt", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Rsqrt(out, self)
 	if err == nil {
@@ -2966,17 +2669,11 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Exp implements the operator exp.
 func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("exp", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Exp
+		if err = checkKeys("exp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("exp", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Exp; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("exp", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Exp(out, self)
 	if err == nil {
@@ -2988,17 +2685,11 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Exp2 implements the operator exp2.
 func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("exp2", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Exp2
+		if err = checkKeys("exp2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("exp2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Exp2; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("exp2", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Exp2(out, self)
 	if err == nil {
@@ -3010,17 +2701,11 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Expm1 implements the operator expm1.
 func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("expm1", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Expm1
+		if err = checkKeys("expm1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("expm1", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Expm1; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("expm1", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Expm1(out, self)
 	if err == nil {
@@ -3032,17 +2717,11 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log implements the operator log.
 func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("log", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Log
+		if err = checkKeys("log", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("log", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Log; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("log", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Log(out, self)
 	if err == nil {
@@ -3054,17 +2733,11 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log2 implements the operator log2.
 func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("log2", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Log2
+		if err = checkKeys("log2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("log2", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Log2; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("log2", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Log2(out, self)
 	if err == nil {
@@ -3076,17 +2749,11 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log10 implements the operator log10.
 func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("log10", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Log10
+		if err = checkKeys("log10", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("log10", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Log10; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("log10", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Log10(out, self)
 	if err == nil {
@@ -3098,17 +2765,11 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log1p implements the operator log1p.
 func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("log1p", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Log1p
+		if err = checkKeys("log1p", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("log1p", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Log1p; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("log1p", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Log1p(out, self)
 	if err == nil {
@@ -3120,17 +2781,11 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sin implements the operator sin.
 func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("sin", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sin
+		if err = checkKeys("sin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sin", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sin; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("sin", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Sin(out, self)
 	if err == nil {
@@ -3142,17 +2797,11 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Cos implements the operator cos.
 func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("cos", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Cos
+		if err = checkKeys("cos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("cos", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Cos; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("cos", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Cos(out, self)
 	if err == nil {
@@ -3164,17 +2813,11 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Tan implements the operator tan.
 func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("tan", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Tan
+		if err = checkKeys("tan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("tan", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Tan; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("tan", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Tan(out, self)
 	if err == nil {
@@ -3186,17 +2829,11 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Asin implements the operator asin.
 func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("asin", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Asin
+		if err = checkKeys("asin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("asin", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Asin; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("asin", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Asin(out, self)
 	if err == nil {
@@ -3208,17 +2845,11 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Acos implements the operator acos.
 func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("acos", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Acos
+		if err = checkKeys("acos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("acos", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Acos; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("acos", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Acos(out, self)
 	if err == nil {
@@ -3230,17 +2861,11 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atan implements the operator atan.
 func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("atan", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Atan
+		if err = checkKeys("atan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("atan", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Atan; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("atan", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Atan(out, self)
 	if err == nil {
@@ -3252,17 +2877,11 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sinh implements the operator sinh.
 func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("sinh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sinh
+		if err = checkKeys("sinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sinh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sinh; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("sinh", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Sinh(out, self)
 	if err == nil {
@@ -3274,17 +2893,11 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Cosh implements the operator cosh.
 func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("cosh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Cosh
+		if err = checkKeys("cosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("cosh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Cosh; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("cosh", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Cosh(out, self)
 	if err == nil {
@@ -3296,17 +2909,11 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Tanh implements the operator tanh.
 func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("tanh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Tanh
+		if err = checkKeys("tanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("tanh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Tanh; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("tanh", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Tanh(out, self)
 	if err == nil {
@@ -3318,17 +2925,11 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Asinh implements the operator asinh.
 func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("asinh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Asinh
+		if err = checkKeys("asinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("asinh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Asinh; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("asinh", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Asinh(out, self)
 	if err == nil {
@@ -3340,17 +2941,11 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Acosh implements the operator acosh.
 func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("acosh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Acosh
+		if err = checkKeys("acosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("acosh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Acosh; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("acosh", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Acosh(out, self)
 	if err == nil {
@@ -3362,17 +2957,11 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atanh implements the operator atanh.
 func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("atanh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Atanh
+		if err = checkKeys("atanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("atanh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Atanh; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("atanh", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Atanh(out, self)
 	if err == nil {
@@ -3384,17 +2973,11 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sigmoid implements the operator sigmoid.
 func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("sigmoid", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sigmoid
+		if err = checkKeys("sigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sigmoid", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sigmoid; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("sigmoid", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Sigmoid(out, self)
 	if err == nil {
@@ -3406,17 +2989,11 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atan2 implements the operator atan2.
 func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err := outOnly("atan2", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Atan2
+		if err = checkKeys("atan2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("atan2", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Atan2; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("atan2", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Atan2(out, self, other)
 	if err == nil {
@@ -3428,17 +3005,11 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Hypot implements the operator hypot.
 func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("hypot", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Hypot
+		if err = checkKeys("hypot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("hypot", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Hypot; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("hypot", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Hypot(out, self, other)
 	if err == nil {
@@ -3450,14 +3021,11 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // IndexGet implements the operator index.
 func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
-		if err := unmixed("index", key, keys(self)|keysOfIndex(items)); err != nil {
-			return nil, err
+		does := backend(key).IndexGet
+		if err = checkKeys("index", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).IndexGet; does != nil {
-			return does(c, self, items)
-		}
-		err = Refused("index", key)
-		return
+		return does(c, self, items)
 	}
 	return ops.IndexGet(self, items)
 }
@@ -3465,14 +3033,11 @@ func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Te
 // IndexSet implements the operator index_put_.
 func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
-		if err := unmixed("index_put_", key, keys(self)|keysOfIndex(items)|keys(value)); err != nil {
-			return err
+		does := backend(key).IndexSet
+		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items)|keys(value), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).IndexSet; does != nil {
-			return does(c, self, items, value)
-		}
-		err = Refused("index_put_", key)
-		return
+		return does(c, self, items, value)
 	}
 	err = ops.IndexSet(self, items, value)
 	if err == nil {
@@ -3484,14 +3049,11 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 // IndexSetScalar implements the operator index_put_.
 func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
-		if err := unmixed("index_put_", key, keys(self)|keysOfIndex(items)); err != nil {
-			return err
+		does := backend(key).IndexSetScalar
+		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).IndexSetScalar; does != nil {
-			return does(c, self, items, value)
-		}
-		err = Refused("index_put_", key)
-		return
+		return does(c, self, items, value)
 	}
 	err = ops.IndexSetScalar(self, items, value)
 	if err == nil {
@@ -3503,17 +3065,11 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 // IndexPut implements the operator index_put.
 func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
-		if err := outOnly("index_put", key, keys(self)|keysOf(indices)|keys(values)); err != nil {
-			return nil, err
+		does := backend(key).IndexPut
+		if err = checkKeys("index_put", key, keys(self)|keysOf(indices)|keys(values), keys(out)|keys(self)|keysOf(indices)|keys(values), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("index_put", key, keys(out)|keys(self)|keysOf(indices)|keys(values)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).IndexPut; does != nil {
-			return does(c, out, self, indices, values, accumulate)
-		}
-		err = Refused("index_put", key)
-		return
+		return does(c, out, self, indices, values, accumulate)
 	}
 	r0, err = ops.IndexPut(out, self, indices, values, accumulate)
 	if err == nil {
@@ -3525,17 +3081,11 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 // IndexSelect implements the operator index_select.
 func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		if err := outOnly("index_select", key, keys(self)|keys(index)); err != nil {
-			return nil, err
+		does := backend(key).IndexSelect
+		if err = checkKeys("index_select", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("index_select", key, keys(out)|keys(self)|keys(index)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).IndexSelect; does != nil {
-			return does(c, out, self, dim, index)
-		}
-		err = Refused("index_select", key)
-		return
+		return does(c, out, self, dim, index)
 	}
 	r0, err = ops.IndexSelect(out, self, dim, index)
 	if err == nil {
@@ -3547,17 +3097,11 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 // MaskedSelect implements the operator masked_select.
 func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask)); key != 0 {
-		if err := outOnly("masked_select", key, keys(self)|keys(mask)); err != nil {
-			return nil, err
+		does := backend(key).MaskedSelect
+		if err = checkKeys("masked_select", key, keys(self)|keys(mask), keys(out)|keys(self)|keys(mask), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("masked_select", key, keys(out)|keys(self)|keys(mask)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).MaskedSelect; does != nil {
-			return does(c, out, self, mask)
-		}
-		err = Refused("masked_select", key)
-		return
+		return does(c, out, self, mask)
 	}
 	r0, err = ops.MaskedSelect(out, self, mask)
 	if err == nil {
@@ -3569,17 +3113,11 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 // MaskedFill implements the operator masked_fill.
 func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
-		if err := outOnly("masked_fill", key, keys(self)|keys(mask)|keys(value)); err != nil {
-			return nil, err
+		does := backend(key).MaskedFill
+		if err = checkKeys("masked_fill", key, keys(self)|keys(mask)|keys(value), keys(out)|keys(self)|keys(mask)|keys(value), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("masked_fill", key, keys(out)|keys(self)|keys(mask)|keys(value)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).MaskedFill; does != nil {
-			return does(c, out, self, mask, value)
-		}
-		err = Refused("masked_fill", key)
-		return
+		return does(c, out, self, mask, value)
 	}
 	r0, err = ops.MaskedFill(out, self, mask, value)
 	if err == nil {
@@ -3591,17 +3129,11 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 // MaskedScatter implements the operator masked_scatter.
 func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
-		if err := outOnly("masked_scatter", key, keys(self)|keys(mask)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).MaskedScatter
+		if err = checkKeys("masked_scatter", key, keys(self)|keys(mask)|keys(source), keys(out)|keys(self)|keys(mask)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("masked_scatter", key, keys(out)|keys(self)|keys(mask)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).MaskedScatter; does != nil {
-			return does(c, out, self, mask, source)
-		}
-		err = Refused("masked_scatter", key)
-		return
+		return does(c, out, self, mask, source)
 	}
 	r0, err = ops.MaskedScatter(out, self, mask, source)
 	if err == nil {
@@ -3613,17 +3145,11 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 // Gather implements the operator gather.
 func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		if err := outOnly("gather", key, keys(self)|keys(index)); err != nil {
-			return nil, err
+		does := backend(key).Gather
+		if err = checkKeys("gather", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("gather", key, keys(out)|keys(self)|keys(index)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Gather; does != nil {
-			return does(c, out, self, dim, index, x4)
-		}
-		err = Refused("gather", key)
-		return
+		return does(c, out, self, dim, index, x4)
 	}
 	r0, err = ops.Gather(out, self, dim, index, x4)
 	if err == nil {
@@ -3635,17 +3161,11 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 // Take implements the operator take.
 func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		if err := outOnly("take", key, keys(self)|keys(index)); err != nil {
-			return nil, err
+		does := backend(key).Take
+		if err = checkKeys("take", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("take", key, keys(out)|keys(self)|keys(index)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Take; does != nil {
-			return does(c, out, self, index)
-		}
-		err = Refused("take", key)
-		return
+		return does(c, out, self, index)
 	}
 	r0, err = ops.Take(out, self, index)
 	if err == nil {
@@ -3657,17 +3177,11 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 // TakeAlongDim implements the operator take_along_dim.
 func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(indices)); key != 0 {
-		if err := outOnly("take_along_dim", key, keys(self)|keys(indices)); err != nil {
-			return nil, err
+		does := backend(key).TakeAlongDim
+		if err = checkKeys("take_along_dim", key, keys(self)|keys(indices), keys(out)|keys(self)|keys(indices), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("take_along_dim", key, keys(out)|keys(self)|keys(indices)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).TakeAlongDim; does != nil {
-			return does(c, out, self, indices, dim)
-		}
-		err = Refused("take_along_dim", key)
-		return
+		return does(c, out, self, indices, dim)
 	}
 	r0, err = ops.TakeAlongDim(out, self, indices, dim)
 	if err == nil {
@@ -3679,17 +3193,11 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 // Nonzero implements the operator nonzero.
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("nonzero", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Nonzero
+		if err = checkKeys("nonzero", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nonzero", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Nonzero; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("nonzero", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Nonzero(out, self)
 	if err == nil {
@@ -3699,17 +3207,14 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // NonzeroStatic implements the operator nonzero_static.
-func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
+func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("nonzero_static", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nonzero_static", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nonzero_static", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NonzeroStatic == nil {
-			err := Refused("nonzero_static", tensor.Quantized)
-			return nil, err
+			err = Refused("nonzero_static", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NonzeroStatic; does != nil {
 			return does(c, out, self, size, fill)
@@ -3721,17 +3226,17 @@ func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.
 // NonzeroNumpy implements the operator nonzero_numpy.
 func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NonzeroNumpy; does != nil {
-			return does(c, self)
+		does := backend(key).NonzeroNumpy
+		if err = checkKeys("nonzero_numpy", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nonzero_numpy", key)
-		return
+		return does(c, self)
 	}
 	return ops.NonzeroNumpy(self)
 }
 
 // Argwhere implements the operator argwhere.
-func (c Ctx) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argwhere; does != nil {
 			return does(c, self)
@@ -3743,17 +3248,11 @@ func (c Ctx) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Put implements the operator put.
 func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		if err := outOnly("put", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).Put
+		if err = checkKeys("put", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("put", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Put; does != nil {
-			return does(c, out, self, index, source, accumulate)
-		}
-		err = Refused("put", key)
-		return
+		return does(c, out, self, index, source, accumulate)
 	}
 	r0, err = ops.Put(out, self, index, source, accumulate)
 	if err == nil {
@@ -3765,17 +3264,11 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 // Scatter implements the operator scatter.
 func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).Scatter
+		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Scatter; does != nil {
-			return does(c, out, self, dim, index, source)
-		}
-		err = Refused("scatter", key)
-		return
+		return does(c, out, self, dim, index, source)
 	}
 	r0, err = ops.Scatter(out, self, dim, index, source)
 	if err == nil {
@@ -3787,17 +3280,11 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 // ScatterValue implements the operator scatter.
 func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
-			return nil, err
+		does := backend(key).ScatterValue
+		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ScatterValue; does != nil {
-			return does(c, out, self, dim, index, value)
-		}
-		err = Refused("scatter", key)
-		return
+		return does(c, out, self, dim, index, value)
 	}
 	r0, err = ops.ScatterValue(out, self, dim, index, value)
 	if err == nil {
@@ -3809,17 +3296,11 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 // ScatterReduceSource implements the operator scatter.
 func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).ScatterReduceSource
+		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ScatterReduceSource; does != nil {
-			return does(c, out, self, dim, index, source, reduce)
-		}
-		err = Refused("scatter", key)
-		return
+		return does(c, out, self, dim, index, source, reduce)
 	}
 	r0, err = ops.ScatterReduceSource(out, self, dim, index, source, reduce)
 	if err == nil {
@@ -3831,17 +3312,11 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 // ScatterReduceValue implements the operator scatter.
 func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
-			return nil, err
+		does := backend(key).ScatterReduceValue
+		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ScatterReduceValue; does != nil {
-			return does(c, out, self, dim, index, value, reduce)
-		}
-		err = Refused("scatter", key)
-		return
+		return does(c, out, self, dim, index, value, reduce)
 	}
 	r0, err = ops.ScatterReduceValue(out, self, dim, index, value, reduce)
 	if err == nil {
@@ -3853,17 +3328,11 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 // ScatterAdd implements the operator scatter_add.
 func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
-		if err := outOnly("scatter_add", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).ScatterAdd
+		if err = checkKeys("scatter_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("scatter_add", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ScatterAdd; does != nil {
-			return does(c, out, self, dim, index, source)
-		}
-		err = Refused("scatter_add", key)
-		return
+		return does(c, out, self, dim, index, source)
 	}
 	r0, err = ops.ScatterAdd(out, self, dim, index, source)
 	if err == nil {
@@ -3875,17 +3344,11 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 // ScatterReduce implements the operator scatter_reduce.
 func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		if err := outOnly("scatter_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).ScatterReduce
+		if err = checkKeys("scatter_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("scatter_reduce", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ScatterReduce; does != nil {
-			return does(c, out, self, dim, index, source, reduce, includeSelf)
-		}
-		err = Refused("scatter_reduce", key)
-		return
+		return does(c, out, self, dim, index, source, reduce, includeSelf)
 	}
 	r0, err = ops.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if err == nil {
@@ -3895,10 +3358,10 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 }
 
 // SegmentReduce implements the operator segment_reduce.
-func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(data) | keys(lengths) | keys(indices) | keys(offsets)); key != 0 {
-		if err := unmixed("segment_reduce", key, keys(data)|keys(lengths)|keys(indices)|keys(offsets)); err != nil {
-			return nil, err
+		if err = checkKeys("segment_reduce", key, tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), true); err != nil {
+			return
 		}
 		if does := backend(key).SegmentReduce; does != nil {
 			return does(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
@@ -3910,17 +3373,11 @@ func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices,
 // IndexAdd implements the operator index_add.
 func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		if err := outOnly("index_add", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).IndexAdd
+		if err = checkKeys("index_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("index_add", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).IndexAdd; does != nil {
-			return does(c, out, self, dim, index, source, alpha)
-		}
-		err = Refused("index_add", key)
-		return
+		return does(c, out, self, dim, index, source, alpha)
 	}
 	r0, err = ops.IndexAdd(out, self, dim, index, source, alpha)
 	if err == nil {
@@ -3932,17 +3389,11 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 // IndexCopy implements the operator index_copy.
 func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
-		if err := outOnly("index_copy", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).IndexCopy
+		if err = checkKeys("index_copy", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("index_copy", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).IndexCopy; does != nil {
-			return does(c, out, self, dim, index, source)
-		}
-		err = Refused("index_copy", key)
-		return
+		return does(c, out, self, dim, index, source)
 	}
 	r0, err = ops.IndexCopy(out, self, dim, index, source)
 	if err == nil {
@@ -3954,17 +3405,11 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 // IndexFill implements the operator index_fill.
 func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
-		if err := outOnly("index_fill", key, keys(self)|keys(index)|keys(value)); err != nil {
-			return nil, err
+		does := backend(key).IndexFill
+		if err = checkKeys("index_fill", key, keys(self)|keys(index)|keys(value), keys(out)|keys(self)|keys(index)|keys(value), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("index_fill", key, keys(out)|keys(self)|keys(index)|keys(value)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).IndexFill; does != nil {
-			return does(c, out, self, dim, index, value)
-		}
-		err = Refused("index_fill", key)
-		return
+		return does(c, out, self, dim, index, value)
 	}
 	r0, err = ops.IndexFill(out, self, dim, index, value)
 	if err == nil {
@@ -3976,17 +3421,11 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 // IndexReduce implements the operator index_reduce.
 func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		if err := outOnly("index_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
+		does := backend(key).IndexReduce
+		if err = checkKeys("index_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("index_reduce", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).IndexReduce; does != nil {
-			return does(c, out, self, dim, index, source, reduce, includeSelf)
-		}
-		err = Refused("index_reduce", key)
-		return
+		return does(c, out, self, dim, index, source, reduce, includeSelf)
 	}
 	r0, err = ops.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if err == nil {
@@ -3998,17 +3437,11 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 // Cat implements the operator cat.
 func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
-		if err := outOnly("cat", key, keysOf(tensors)); err != nil {
-			return nil, err
+		does := backend(key).Cat
+		if err = checkKeys("cat", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("cat", key, keys(out)|keysOf(tensors)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Cat; does != nil {
-			return does(c, out, tensors, dim)
-		}
-		err = Refused("cat", key)
-		return
+		return does(c, out, tensors, dim)
 	}
 	r0, err = ops.Cat(out, tensors, dim)
 	if err == nil {
@@ -4020,17 +3453,11 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 // Stack implements the operator stack.
 func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
-		if err := outOnly("stack", key, keysOf(tensors)); err != nil {
-			return nil, err
+		does := backend(key).Stack
+		if err = checkKeys("stack", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("stack", key, keys(out)|keysOf(tensors)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Stack; does != nil {
-			return does(c, out, tensors, dim)
-		}
-		err = Refused("stack", key)
-		return
+		return does(c, out, tensors, dim)
 	}
 	r0, err = ops.Stack(out, tensors, dim)
 	if err == nil {
@@ -4040,17 +3467,14 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 }
 
 // Hstack implements the operator hstack.
-func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
-		if err := outOnly("hstack", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("hstack", key, keys(out)|keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("hstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Hstack == nil {
-			err := Refused("hstack", tensor.Quantized)
-			return nil, err
+			err = Refused("hstack", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Hstack; does != nil {
 			return does(c, out, tensors)
@@ -4060,17 +3484,14 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 }
 
 // Vstack implements the operator vstack.
-func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
-		if err := outOnly("vstack", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("vstack", key, keys(out)|keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("vstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Vstack == nil {
-			err := Refused("vstack", tensor.Quantized)
-			return nil, err
+			err = Refused("vstack", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Vstack; does != nil {
 			return does(c, out, tensors)
@@ -4080,17 +3501,14 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 }
 
 // Dstack implements the operator dstack.
-func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
-		if err := outOnly("dstack", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("dstack", key, keys(out)|keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("dstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Dstack == nil {
-			err := Refused("dstack", tensor.Quantized)
-			return nil, err
+			err = Refused("dstack", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Dstack; does != nil {
 			return does(c, out, tensors)
@@ -4100,17 +3518,14 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 }
 
 // ColumnStack implements the operator column_stack.
-func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
-		if err := outOnly("column_stack", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("column_stack", key, keys(out)|keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("column_stack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ColumnStack == nil {
-			err := Refused("column_stack", tensor.Quantized)
-			return nil, err
+			err = Refused("column_stack", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ColumnStack; does != nil {
 			return does(c, out, tensors)
@@ -4120,7 +3535,7 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.
 }
 
 // Atleast1d implements the operator atleast_1d.
-func (c Ctx) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast1d; does != nil {
 			return does(c, self)
@@ -4130,10 +3545,10 @@ func (c Ctx) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Atleast1dSequence implements the operator atleast_1d.
-func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("atleast_1d", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("atleast_1d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).Atleast1dSequence; does != nil {
 			return does(c, tensors)
@@ -4143,7 +3558,7 @@ func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // Atleast2d implements the operator atleast_2d.
-func (c Ctx) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast2d; does != nil {
 			return does(c, self)
@@ -4153,10 +3568,10 @@ func (c Ctx) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Atleast2dSequence implements the operator atleast_2d.
-func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("atleast_2d", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("atleast_2d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).Atleast2dSequence; does != nil {
 			return does(c, tensors)
@@ -4166,7 +3581,7 @@ func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // Atleast3d implements the operator atleast_3d.
-func (c Ctx) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Atleast3d; does != nil {
 			return does(c, self)
@@ -4176,10 +3591,10 @@ func (c Ctx) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Atleast3dSequence implements the operator atleast_3d.
-func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("atleast_3d", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("atleast_3d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).Atleast3dSequence; does != nil {
 			return does(c, tensors)
@@ -4189,10 +3604,10 @@ func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // BroadcastTensors implements the operator broadcast_tensors.
-func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("broadcast_tensors", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("broadcast_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).BroadcastTensors; does != nil {
 			return does(c, tensors)
@@ -4202,10 +3617,10 @@ func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // Meshgrid implements the operator meshgrid.
-func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("meshgrid", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("meshgrid", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).Meshgrid; does != nil {
 			return does(c, tensors, indexing)
@@ -4215,10 +3630,10 @@ func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tens
 }
 
 // CartesianProd implements the operator cartesian_prod.
-func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("cartesian_prod", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("cartesian_prod", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).CartesianProd; does != nil {
 			return does(c, tensors)
@@ -4230,20 +3645,20 @@ func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 // Combinations implements the operator combinations.
 func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Combinations; does != nil {
-			return does(c, self, r, withReplacement)
+		does := backend(key).Combinations
+		if err = checkKeys("combinations", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("combinations", key)
-		return
+		return does(c, self, r, withReplacement)
 	}
 	return ops.Combinations(self, r, withReplacement)
 }
 
 // BlockDiag implements the operator block_diag.
-func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("block_diag", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("block_diag", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).BlockDiag; does != nil {
 			return does(c, tensors)
@@ -4255,17 +3670,17 @@ func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 // Repeat implements the operator repeat.
 func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Repeat; does != nil {
-			return does(c, self, repeats)
+		does := backend(key).Repeat
+		if err = checkKeys("repeat", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("repeat", key)
-		return
+		return does(c, self, repeats)
 	}
 	return ops.Repeat(self, repeats)
 }
 
 // Tile implements the operator tile.
-func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Tile; does != nil {
 			return does(c, self, dims)
@@ -4275,7 +3690,7 @@ func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 }
 
 // RepeatInterleaveSelf implements the operator repeat_interleave.
-func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RepeatInterleaveSelf; does != nil {
 			return does(c, self, repeats, dim, outputSize)
@@ -4285,10 +3700,10 @@ func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outpu
 }
 
 // RepeatInterleaveTensor implements the operator repeat_interleave.
-func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(repeats)); key != 0 {
-		if err := unmixed("repeat_interleave", key, keys(self)|keys(repeats)); err != nil {
-			return nil, err
+		if err = checkKeys("repeat_interleave", key, tensor.Sparse, keys(self)|keys(repeats), true); err != nil {
+			return
 		}
 		if does := backend(key).RepeatInterleaveTensor; does != nil {
 			return does(c, self, repeats, dim, outputSize)
@@ -4300,11 +3715,11 @@ func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSiz
 // RepeatInterleave implements the operator repeat_interleave.
 func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(repeats)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).RepeatInterleave; does != nil {
-			return does(c, repeats, outputSize)
+		does := backend(key).RepeatInterleave
+		if err = checkKeys("repeat_interleave", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("repeat_interleave", key)
-		return
+		return does(c, repeats, outputSize)
 	}
 	return ops.RepeatInterleave(repeats, outputSize)
 }
@@ -4312,11 +3727,11 @@ func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *t
 // Roll implements the operator roll.
 func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Roll; does != nil {
-			return does(c, self, shifts, dims)
+		does := backend(key).Roll
+		if err = checkKeys("roll", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("roll", key)
-		return
+		return does(c, self, shifts, dims)
 	}
 	return ops.Roll(self, shifts, dims)
 }
@@ -4324,17 +3739,17 @@ func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor,
 // Flip implements the operator flip.
 func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Flip; does != nil {
-			return does(c, self, dims)
+		does := backend(key).Flip
+		if err = checkKeys("flip", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("flip", key)
-		return
+		return does(c, self, dims)
 	}
 	return ops.Flip(self, dims)
 }
 
 // Fliplr implements the operator fliplr.
-func (c Ctx) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Fliplr; does != nil {
 			return does(c, self)
@@ -4344,7 +3759,7 @@ func (c Ctx) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Flipud implements the operator flipud.
-func (c Ctx) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Flipud; does != nil {
 			return does(c, self)
@@ -4354,7 +3769,7 @@ func (c Ctx) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Rot90 implements the operator rot90.
-func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
+func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Rot90; does != nil {
 			return does(c, self, k, dims)
@@ -4366,17 +3781,11 @@ func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, 
 // Tril implements the operator tril.
 func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("tril", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Tril
+		if err = checkKeys("tril", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("tril", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Tril; does != nil {
-			return does(c, out, self, diagonal)
-		}
-		err = Refused("tril", key)
-		return
+		return does(c, out, self, diagonal)
 	}
 	r0, err = ops.Tril(out, self, diagonal)
 	if err == nil {
@@ -4388,17 +3797,11 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 // Triu implements the operator triu.
 func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("triu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Triu
+		if err = checkKeys("triu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("triu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Triu; does != nil {
-			return does(c, out, self, diagonal)
-		}
-		err = Refused("triu", key)
-		return
+		return does(c, out, self, diagonal)
 	}
 	r0, err = ops.Triu(out, self, diagonal)
 	if err == nil {
@@ -4410,17 +3813,11 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 // Diag implements the operator diag.
 func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("diag", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Diag
+		if err = checkKeys("diag", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("diag", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Diag; does != nil {
-			return does(c, out, self, offset)
-		}
-		err = Refused("diag", key)
-		return
+		return does(c, out, self, offset)
 	}
 	r0, err = ops.Diag(out, self, offset)
 	if err == nil {
@@ -4432,11 +3829,11 @@ func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, er
 // DiagEmbed implements the operator diag_embed.
 func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).DiagEmbed; does != nil {
-			return does(c, self, offset, dim1, dim2)
+		does := backend(key).DiagEmbed
+		if err = checkKeys("diag_embed", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("diag_embed", key)
-		return
+		return does(c, self, offset, dim1, dim2)
 	}
 	return ops.DiagEmbed(self, offset, dim1, dim2)
 }
@@ -4444,11 +3841,11 @@ func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tenso
 // Diagflat implements the operator diagflat.
 func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Diagflat; does != nil {
-			return does(c, self, offset)
+		does := backend(key).Diagflat
+		if err = checkKeys("diagflat", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("diagflat", key)
-		return
+		return does(c, self, offset)
 	}
 	return ops.Diagflat(self, offset)
 }
@@ -4456,14 +3853,11 @@ func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err
 // DiagonalScatter implements the operator diagonal_scatter.
 func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		if err := unmixed("diagonal_scatter", key, keys(self)|keys(src)); err != nil {
-			return nil, err
+		does := backend(key).DiagonalScatter
+		if err = checkKeys("diagonal_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).DiagonalScatter; does != nil {
-			return does(c, self, src, offset, dim1, dim2)
-		}
-		err = Refused("diagonal_scatter", key)
-		return
+		return does(c, self, src, offset, dim1, dim2)
 	}
 	return ops.DiagonalScatter(self, src, offset, dim1, dim2)
 }
@@ -4471,14 +3865,11 @@ func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64)
 // SelectScatter implements the operator select_scatter.
 func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		if err := unmixed("select_scatter", key, keys(self)|keys(src)); err != nil {
-			return nil, err
+		does := backend(key).SelectScatter
+		if err = checkKeys("select_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).SelectScatter; does != nil {
-			return does(c, self, src, dim, index)
-		}
-		err = Refused("select_scatter", key)
-		return
+		return does(c, self, src, dim, index)
 	}
 	return ops.SelectScatter(self, src, dim, index)
 }
@@ -4486,17 +3877,11 @@ func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tens
 // SliceScatter implements the operator slice_scatter.
 func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(src)); key != 0 {
-		if err := outOnly("slice_scatter", key, keys(self)|keys(src)); err != nil {
-			return nil, err
+		does := backend(key).SliceScatter
+		if err = checkKeys("slice_scatter", key, keys(self)|keys(src), keys(out)|keys(self)|keys(src), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("slice_scatter", key, keys(out)|keys(self)|keys(src)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SliceScatter; does != nil {
-			return does(c, out, self, src, dim, start, end, step)
-		}
-		err = Refused("slice_scatter", key)
-		return
+		return does(c, out, self, src, dim, start, end, step)
 	}
 	r0, err = ops.SliceScatter(out, self, src, dim, start, end, step)
 	if err == nil {
@@ -4508,14 +3893,11 @@ func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end o
 // AsStridedScatter implements the operator as_strided_scatter.
 func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		if err := unmixed("as_strided_scatter", key, keys(self)|keys(src)); err != nil {
-			return nil, err
+		does := backend(key).AsStridedScatter
+		if err = checkKeys("as_strided_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).AsStridedScatter; does != nil {
-			return does(c, self, src, size, stride, offset)
-		}
-		err = Refused("as_strided_scatter", key)
-		return
+		return does(c, self, src, size, stride, offset)
 	}
 	return ops.AsStridedScatter(self, src, size, stride, offset)
 }
@@ -4523,17 +3905,17 @@ func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, of
 // UnravelIndex implements the operator unravel_index.
 func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(indices)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).UnravelIndex; does != nil {
-			return does(c, indices, sizes)
+		does := backend(key).UnravelIndex
+		if err = checkKeys("unravel_index", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unravel_index", key)
-		return
+		return does(c, indices, sizes)
 	}
 	return ops.UnravelIndex(indices, sizes)
 }
 
 // SumToSize implements the operator sum_to_size.
-func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SumToSize; does != nil {
 			return does(c, self, size)
@@ -4545,11 +3927,11 @@ func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error
 // ConstantPadNd implements the operator constant_pad_nd.
 func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ConstantPadNd; does != nil {
-			return does(c, self, pad, value)
+		does := backend(key).ConstantPadNd
+		if err = checkKeys("constant_pad_nd", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("constant_pad_nd", key)
-		return
+		return does(c, self, pad, value)
 	}
 	return ops.ConstantPadNd(self, pad, value)
 }
@@ -4557,17 +3939,11 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 // Matmul implements the operator linalg.matmul.
 func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
-		if err := outOnly("linalg.matmul", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Matmul
+		if err = checkKeys("linalg.matmul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.matmul", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Matmul; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("linalg.matmul", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Matmul(out, self, other)
 	if err == nil {
@@ -4577,17 +3953,14 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 }
 
 // LinalgCross implements the operator linalg.cross.
-func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("linalg.cross", key, keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.cross", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCross == nil {
-			err := Refused("linalg.cross", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.cross", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgCross; does != nil {
 			return does(c, out, self, other, dim)
@@ -4597,7 +3970,7 @@ func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Te
 }
 
 // LinalgDiagonal implements the operator linalg.diagonal.
-func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a)); key != 0 {
 		if does := backend(key).LinalgDiagonal; does != nil {
 			return does(c, a, offset, dim1, dim2)
@@ -4607,17 +3980,14 @@ func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor
 }
 
 // LinalgVecdot implements the operator linalg.vecdot.
-func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(x) | keys(y) | c.casting(3)); key != 0 {
-		if err := outOnly("linalg.vecdot", key, keys(x)|keys(y)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.vecdot", key, keys(out)|keys(x)|keys(y)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.vecdot", key, keys(x)|keys(y), keys(out)|keys(x)|keys(y), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgVecdot == nil {
-			err := Refused("linalg.vecdot", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.vecdot", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgVecdot; does != nil {
 			return does(c, out, x, y, dim)
@@ -4627,17 +3997,14 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, 
 }
 
 // LinalgMultiDot implements the operator linalg.multi_dot.
-func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(3)); key != 0 {
-		if err := outOnly("linalg.multi_dot", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.multi_dot", key, keys(out)|keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.multi_dot", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMultiDot == nil {
-			err := Refused("linalg.multi_dot", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.multi_dot", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMultiDot; does != nil {
 			return does(c, out, tensors)
@@ -4647,17 +4014,14 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tens
 }
 
 // ChainMatmul implements the operator chain_matmul.
-func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(matrices) | c.casting(3)); key != 0 {
-		if err := outOnly("chain_matmul", key, keysOf(matrices)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("chain_matmul", key, keys(out)|keysOf(matrices)); err != nil {
-			return nil, err
+		if err = checkKeys("chain_matmul", key, keysOf(matrices), keys(out)|keysOf(matrices), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ChainMatmul == nil {
-			err := Refused("chain_matmul", tensor.Quantized)
-			return nil, err
+			err = Refused("chain_matmul", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ChainMatmul; does != nil {
 			return does(c, out, matrices)
@@ -4667,17 +4031,14 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor
 }
 
 // LinalgMatrixPower implements the operator linalg.matrix_power.
-func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.matrix_power", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_power", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_power", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixPower == nil {
-			err := Refused("linalg.matrix_power", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_power", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixPower; does != nil {
 			return does(c, out, self, n)
@@ -4687,7 +4048,7 @@ func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tenso
 }
 
 // LinalgMatrixExp implements the operator linalg.matrix_exp.
-func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).LinalgMatrixExp; does != nil {
 			return does(c, self)
@@ -4697,7 +4058,7 @@ func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgVander implements the operator linalg.vander.
-func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x)); key != 0 {
 		if does := backend(key).LinalgVander; does != nil {
 			return does(c, x, n)
@@ -4707,17 +4068,14 @@ func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 }
 
 // LinalgTensorinv implements the operator linalg.tensorinv.
-func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
+func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.tensorinv", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.tensorinv", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.tensorinv", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgTensorinv == nil {
-			err := Refused("linalg.tensorinv", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.tensorinv", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgTensorinv; does != nil {
 			return does(c, out, self, ind)
@@ -4727,17 +4085,14 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tenso
 }
 
 // LinalgTensorsolve implements the operator linalg.tensorsolve.
-func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.tensorsolve", key, keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.tensorsolve", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.tensorsolve", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgTensorsolve == nil {
-			err := Refused("linalg.tensorsolve", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.tensorsolve", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgTensorsolve; does != nil {
 			return does(c, out, self, other, dims)
@@ -4749,17 +4104,11 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*
 // LinalgCholeskyEx implements the operator linalg.cholesky_ex.
 func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.cholesky_ex", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).LinalgCholeskyEx
+		if err = checkKeys("linalg.cholesky_ex", key, keys(self), keys(outL)|keys(outInfo)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.cholesky_ex", key, keys(outL)|keys(outInfo)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).LinalgCholeskyEx; does != nil {
-			return does(c, outL, outInfo, self, upper, checkErrors)
-		}
-		err = Refused("linalg.cholesky_ex", key)
-		return
+		return does(c, outL, outInfo, self, upper, checkErrors)
 	}
 	r0, r1, err = ops.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
 	if err == nil {
@@ -4770,17 +4119,14 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 }
 
 // LinalgCholesky implements the operator linalg.cholesky.
-func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.cholesky", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.cholesky", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCholesky == nil {
-			err := Refused("linalg.cholesky", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.cholesky", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgCholesky; does != nil {
 			return does(c, out, self, upper)
@@ -4790,17 +4136,14 @@ func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tenso
 }
 
 // Cholesky implements the operator cholesky.
-func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("cholesky", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("cholesky", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Cholesky == nil {
-			err := Refused("cholesky", tensor.Quantized)
-			return nil, err
+			err = Refused("cholesky", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Cholesky; does != nil {
 			return does(c, out, self, upper)
@@ -4812,17 +4155,11 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, err
 // LinalgLuFactorEx implements the operator linalg.lu_factor_ex.
 func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
-		if err := outOnly("linalg.lu_factor_ex", key, keys(a)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).LinalgLuFactorEx
+		if err = checkKeys("linalg.lu_factor_ex", key, keys(a), keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.lu_factor_ex", key, keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a)); err != nil {
-			return nil, nil, nil, err
-		}
-		if does := backend(key).LinalgLuFactorEx; does != nil {
-			return does(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
-		}
-		err = Refused("linalg.lu_factor_ex", key)
-		return
+		return does(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
 	}
 	r0, r1, r2, err = ops.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
 	if err == nil {
@@ -4834,17 +4171,14 @@ func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot
 }
 
 // LinalgLuFactor implements the operator linalg.lu_factor.
-func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(a)); key != 0 {
-		if err := outOnly("linalg.lu_factor", key, keys(a)); err != nil {
-			return nil, nil, err
-		}
-		if err := unmixed("linalg.lu_factor", key, keys(outLU)|keys(outPivots)|keys(a)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("linalg.lu_factor", key, keys(a), keys(outLU)|keys(outPivots)|keys(a), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outLU)|keys(outPivots)) && backend(tensor.Quantized).LinalgLuFactor == nil {
-			err := Refused("linalg.lu_factor", tensor.Quantized)
-			return nil, nil, err
+			err = Refused("linalg.lu_factor", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgLuFactor; does != nil {
 			return does(c, outLU, outPivots, a, pivot)
@@ -4854,7 +4188,7 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 }
 
 // Lu implements the operator lu.
-func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a)); key != 0 {
 		if does := backend(key).Lu; does != nil {
 			return does(c, a, pivot)
@@ -4864,17 +4198,14 @@ func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *
 }
 
 // LinalgLu implements the operator linalg.lu.
-func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
-		if err := outOnly("linalg.lu", key, keys(a)); err != nil {
-			return nil, nil, nil, err
-		}
-		if err := unmixed("linalg.lu", key, keys(outP)|keys(outL)|keys(outU)|keys(a)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("linalg.lu", key, keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backend(tensor.Quantized).LinalgLu == nil {
-			err := Refused("linalg.lu", tensor.Quantized)
-			return nil, nil, nil, err
+			err = Refused("linalg.lu", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgLu; does != nil {
 			return does(c, outP, outL, outU, a, pivot)
@@ -4884,17 +4215,14 @@ func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.T
 }
 
 // LuUnpack implements the operator lu_unpack.
-func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots)); key != 0 {
-		if err := outOnly("lu_unpack", key, keys(lu)|keys(pivots)); err != nil {
-			return nil, nil, nil, err
-		}
-		if err := unmixed("lu_unpack", key, keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("lu_unpack", key, keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backend(tensor.Quantized).LuUnpack == nil {
-			err := Refused("lu_unpack", tensor.Quantized)
-			return nil, nil, nil, err
+			err = Refused("lu_unpack", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LuUnpack; does != nil {
 			return does(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
@@ -4906,11 +4234,11 @@ func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, u
 // PivotsPermutation implements the operator pivots_permutation.
 func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(pivots)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).PivotsPermutation; does != nil {
-			return does(c, pivots, n)
+		does := backend(key).PivotsPermutation
+		if err = checkKeys("pivots_permutation", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("pivots_permutation", key)
-		return
+		return does(c, pivots, n)
 	}
 	return ops.PivotsPermutation(pivots, n)
 }
@@ -4918,17 +4246,11 @@ func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tenso
 // LinalgLdlFactorEx implements the operator linalg.ldl_factor_ex.
 func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
-		if err := outOnly("linalg.ldl_factor_ex", key, keys(self)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).LinalgLdlFactorEx
+		if err = checkKeys("linalg.ldl_factor_ex", key, keys(self), keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.ldl_factor_ex", key, keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self)); err != nil {
-			return nil, nil, nil, err
-		}
-		if does := backend(key).LinalgLdlFactorEx; does != nil {
-			return does(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
-		}
-		err = Refused("linalg.ldl_factor_ex", key)
-		return
+		return does(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
 	}
 	r0, r1, r2, err = ops.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
 	if err == nil {
@@ -4940,17 +4262,14 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 }
 
 // LinalgLdlFactor implements the operator linalg.ldl_factor.
-func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(self)); key != 0 {
-		if err := outOnly("linalg.ldl_factor", key, keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if err := unmixed("linalg.ldl_factor", key, keys(outLD)|keys(outPivots)|keys(self)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("linalg.ldl_factor", key, keys(self), keys(outLD)|keys(outPivots)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outLD)|keys(outPivots)) && backend(tensor.Quantized).LinalgLdlFactor == nil {
-			err := Refused("linalg.ldl_factor", tensor.Quantized)
-			return nil, nil, err
+			err = Refused("linalg.ldl_factor", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgLdlFactor; does != nil {
 			return does(c, outLD, outPivots, self, hermitian)
@@ -4962,17 +4281,11 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 // Geqrf implements the operator geqrf.
 func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("geqrf", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Geqrf
+		if err = checkKeys("geqrf", key, keys(self), keys(outA)|keys(outTau)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("geqrf", key, keys(outA)|keys(outTau)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Geqrf; does != nil {
-			return does(c, outA, outTau, self)
-		}
-		err = Refused("geqrf", key)
-		return
+		return does(c, outA, outTau, self)
 	}
 	r0, r1, err = ops.Geqrf(outA, outTau, self)
 	if err == nil {
@@ -4985,17 +4298,11 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 // LinalgQr implements the operator linalg.qr.
 func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.qr", key, keys(a)); err != nil {
-			return nil, nil, err
+		does := backend(key).LinalgQr
+		if err = checkKeys("linalg.qr", key, keys(a), keys(outQ)|keys(outR)|keys(a), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.qr", key, keys(outQ)|keys(outR)|keys(a)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).LinalgQr; does != nil {
-			return does(c, outQ, outR, a, mode)
-		}
-		err = Refused("linalg.qr", key)
-		return
+		return does(c, outQ, outR, a, mode)
 	}
 	r0, r1, err = ops.LinalgQr(outQ, outR, a, mode)
 	if err == nil {
@@ -5006,17 +4313,14 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 }
 
 // Qr implements the operator qr.
-func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outQ) | keys(outR) | keys(self)); key != 0 {
-		if err := outOnly("qr", key, keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if err := unmixed("qr", key, keys(outQ)|keys(outR)|keys(self)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("qr", key, keys(self), keys(outQ)|keys(outR)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outQ)|keys(outR)) && backend(tensor.Quantized).Qr == nil {
-			err := Refused("qr", tensor.Quantized)
-			return nil, nil, err
+			err = Refused("qr", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Qr; does != nil {
 			return does(c, outQ, outR, self, some)
@@ -5028,17 +4332,11 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *te
 // LinalgHouseholderProduct implements the operator linalg.householder_product.
 func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.householder_product", key, keys(input)|keys(tau)); err != nil {
-			return nil, err
+		does := backend(key).LinalgHouseholderProduct
+		if err = checkKeys("linalg.householder_product", key, keys(input)|keys(tau), keys(out)|keys(input)|keys(tau), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.householder_product", key, keys(out)|keys(input)|keys(tau)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LinalgHouseholderProduct; does != nil {
-			return does(c, out, input, tau)
-		}
-		err = Refused("linalg.householder_product", key)
-		return
+		return does(c, out, input, tau)
 	}
 	r0, err = ops.LinalgHouseholderProduct(out, input, tau)
 	if err == nil {
@@ -5050,17 +4348,11 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 // Ormqr implements the operator ormqr.
 func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
-		if err := outOnly("ormqr", key, keys(self)|keys(tau)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Ormqr
+		if err = checkKeys("ormqr", key, keys(self)|keys(tau)|keys(other), keys(out)|keys(self)|keys(tau)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("ormqr", key, keys(out)|keys(self)|keys(tau)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Ormqr; does != nil {
-			return does(c, out, self, tau, other, left, transpose)
-		}
-		err = Refused("ormqr", key)
-		return
+		return does(c, out, self, tau, other, left, transpose)
 	}
 	r0, err = ops.Ormqr(out, self, tau, other, left, transpose)
 	if err == nil {
@@ -5070,17 +4362,14 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 }
 
 // LinalgMatrixSqrth implements the operator linalg.matrix_sqrth.
-func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
-		if err := outOnly("linalg.matrix_sqrth", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_sqrth", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_sqrth", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixSqrth == nil {
-			err := Refused("linalg.matrix_sqrth", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_sqrth", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixSqrth; does != nil {
 			return does(c, out, self)
@@ -5090,10 +4379,10 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // Lyapunov implements the operator lyapunov.
-func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Lyapunov(h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(h) | keys(g)); key != 0 {
-		if err := unmixed("lyapunov", key, keys(h)|keys(g)); err != nil {
-			return nil, err
+		if err = checkKeys("lyapunov", key, tensor.Sparse, keys(h)|keys(g), true); err != nil {
+			return
 		}
 		if does := backend(key).Lyapunov; does != nil {
 			return does(c, h, g)
@@ -5103,17 +4392,14 @@ func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgPolar implements the operator linalg.polar.
-func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {
-		if err := outOnly("linalg.polar", key, keys(a)); err != nil {
-			return nil, nil, err
-		}
-		if err := unmixed("linalg.polar", key, keys(outU)|keys(outH)|keys(a)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("linalg.polar", key, keys(a), keys(outU)|keys(outH)|keys(a), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outU)|keys(outH)) && backend(tensor.Quantized).LinalgPolar == nil {
-			err := Refused("linalg.polar", tensor.Quantized)
-			return nil, nil, err
+			err = Refused("linalg.polar", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgPolar; does != nil {
 			return does(c, outU, outH, a)
@@ -5123,17 +4409,14 @@ func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.
 }
 
 // LinalgDet implements the operator linalg.det.
-func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) LinalgDet(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a)); key != 0 {
-		if err := outOnly("linalg.det", key, keys(a)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.det", key, keys(out)|keys(a)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.det", key, keys(a), keys(out)|keys(a), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgDet == nil {
-			err := Refused("linalg.det", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.det", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgDet; does != nil {
 			return does(c, out, a)
@@ -5143,17 +4426,14 @@ func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgSlogdet implements the operator linalg.slogdet.
-func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outSign) | keys(outLog) | keys(a)); key != 0 {
-		if err := outOnly("linalg.slogdet", key, keys(a)); err != nil {
-			return nil, nil, err
-		}
-		if err := unmixed("linalg.slogdet", key, keys(outSign)|keys(outLog)|keys(a)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("linalg.slogdet", key, keys(a), keys(outSign)|keys(outLog)|keys(a), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outSign)|keys(outLog)) && backend(tensor.Quantized).LinalgSlogdet == nil {
-			err := Refused("linalg.slogdet", tensor.Quantized)
-			return nil, nil, err
+			err = Refused("linalg.slogdet", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgSlogdet; does != nil {
 			return does(c, outSign, outLog, a)
@@ -5163,7 +4443,7 @@ func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *
 }
 
 // Logdet implements the operator logdet.
-func (c Ctx) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Logdet; does != nil {
 			return does(c, self)
@@ -5175,17 +4455,11 @@ func (c Ctx) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 // LinalgVectorNorm implements the operator linalg.vector_norm.
 func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("linalg.vector_norm", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).LinalgVectorNorm
+		if err = checkKeys("linalg.vector_norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.vector_norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LinalgVectorNorm; does != nil {
-			return does(c, out, self, ord, dim, keepdim, d)
-		}
-		err = Refused("linalg.vector_norm", key)
-		return
+		return does(c, out, self, ord, dim, keepdim, d)
 	}
 	r0, err = ops.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
 	if err == nil {
@@ -5195,17 +4469,14 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 }
 
 // LinalgMatrixNorm implements the operator linalg.matrix_norm.
-func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixNorm == nil {
-			err := Refused("linalg.matrix_norm", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_norm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
@@ -5215,17 +4486,14 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 }
 
 // LinalgMatrixNormStrOrd implements the operator linalg.matrix_norm.
-func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixNormStrOrd == nil {
-			err := Refused("linalg.matrix_norm", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_norm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixNormStrOrd; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
@@ -5235,17 +4503,14 @@ func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []
 }
 
 // LinalgNorm implements the operator linalg.norm.
-func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgNorm == nil {
-			err := Refused("linalg.norm", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.norm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
@@ -5255,17 +4520,14 @@ func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64,
 }
 
 // LinalgNormOrdStr implements the operator linalg.norm.
-func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgNormOrdStr == nil {
-			err := Refused("linalg.norm", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.norm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgNormOrdStr; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
@@ -5275,17 +4537,14 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 }
 
 // FrobeniusNorm implements the operator frobenius_norm.
-func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("frobenius_norm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("frobenius_norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("frobenius_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FrobeniusNorm == nil {
-			err := Refused("frobenius_norm", tensor.Quantized)
-			return nil, err
+			err = Refused("frobenius_norm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FrobeniusNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
@@ -5295,17 +4554,14 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 }
 
 // NuclearNorm implements the operator nuclear_norm.
-func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("nuclear_norm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nuclear_norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nuclear_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NuclearNorm == nil {
-			err := Refused("nuclear_norm", tensor.Quantized)
-			return nil, err
+			err = Refused("nuclear_norm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NuclearNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
@@ -5315,17 +4571,14 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*
 }
 
 // LinalgCond implements the operator linalg.cond.
-func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.cond", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCond == nil {
-			err := Refused("linalg.cond", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.cond", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgCond; does != nil {
 			return does(c, out, self, p)
@@ -5335,17 +4588,14 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tenso
 }
 
 // LinalgCondPStr implements the operator linalg.cond.
-func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
+func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.cond", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCondPStr == nil {
-			err := Refused("linalg.cond", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.cond", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgCondPStr; does != nil {
 			return does(c, out, self, p)
@@ -5355,17 +4605,14 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor,
 }
 
 // LinalgMatrixRank implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRank == nil {
-			err := Refused("linalg.matrix_rank", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixRank; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
@@ -5375,17 +4622,14 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 }
 
 // LinalgMatrixRankAtolRtolTensor implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)|keys(atol)|keys(rtol)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankAtolRtolTensor == nil {
-			err := Refused("linalg.matrix_rank", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixRankAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
@@ -5395,17 +4639,14 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 }
 
 // LinalgMatrixRankTol implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankTol == nil {
-			err := Refused("linalg.matrix_rank", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixRankTol; does != nil {
 			return does(c, out, self, tol, hermitian)
@@ -5415,17 +4656,14 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 }
 
 // LinalgMatrixRankTolTensor implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(tol)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)|keys(tol)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankTolTensor == nil {
-			err := Refused("linalg.matrix_rank", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgMatrixRankTolTensor; does != nil {
 			return does(c, out, self, tol, hermitian)
@@ -5435,17 +4673,14 @@ func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian 
 }
 
 // LinalgPinv implements the operator linalg.pinv.
-func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinv == nil {
-			err := Refused("linalg.pinv", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.pinv", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgPinv; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
@@ -5455,17 +4690,14 @@ func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian
 }
 
 // LinalgPinvAtolRtolTensor implements the operator linalg.pinv.
-func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(atol) | keys(rtol)); key != 0 {
-		if err := outOnly("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)|keys(atol)|keys(rtol)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvAtolRtolTensor == nil {
-			err := Refused("linalg.pinv", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.pinv", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgPinvAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
@@ -5475,17 +4707,14 @@ func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, herm
 }
 
 // LinalgPinvRcond implements the operator linalg.pinv.
-func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvRcond == nil {
-			err := Refused("linalg.pinv", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.pinv", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgPinvRcond; does != nil {
 			return does(c, out, self, rcond, hermitian)
@@ -5495,17 +4724,14 @@ func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian 
 }
 
 // LinalgPinvRcondTensor implements the operator linalg.pinv.
-func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(rcond)); key != 0 {
-		if err := outOnly("linalg.pinv", key, keys(self)|keys(rcond)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)|keys(rcond)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.pinv", key, keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvRcondTensor == nil {
-			err := Refused("linalg.pinv", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.pinv", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgPinvRcondTensor; does != nil {
 			return does(c, out, self, rcond, hermitian)
@@ -5515,7 +4741,7 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 }
 
 // Pinverse implements the operator pinverse.
-func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
+func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).Pinverse; does != nil {
 			return does(c, self, rcond)
@@ -5527,17 +4753,11 @@ func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error
 // LinalgSolveEx implements the operator linalg.solve_ex.
 func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
-		if err := outOnly("linalg.solve_ex", key, keys(a)|keys(b)); err != nil {
-			return nil, nil, err
+		does := backend(key).LinalgSolveEx
+		if err = checkKeys("linalg.solve_ex", key, keys(a)|keys(b), keys(outResult)|keys(outInfo)|keys(a)|keys(b), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.solve_ex", key, keys(outResult)|keys(outInfo)|keys(a)|keys(b)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).LinalgSolveEx; does != nil {
-			return does(c, outResult, outInfo, a, b, left, checkErrors)
-		}
-		err = Refused("linalg.solve_ex", key)
-		return
+		return does(c, outResult, outInfo, a, b, left, checkErrors)
 	}
 	r0, r1, err = ops.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
 	if err == nil {
@@ -5548,17 +4768,14 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 }
 
 // LinalgSolve implements the operator linalg.solve.
-func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a) | keys(b) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.solve", key, keys(a)|keys(b)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.solve", key, keys(out)|keys(a)|keys(b)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.solve", key, keys(a)|keys(b), keys(out)|keys(a)|keys(b), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgSolve == nil {
-			err := Refused("linalg.solve", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.solve", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgSolve; does != nil {
 			return does(c, out, a, b, left)
@@ -5570,17 +4787,11 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, e
 // LinalgInvEx implements the operator linalg.inv_ex.
 func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.inv_ex", key, keys(a)); err != nil {
-			return nil, nil, err
+		does := backend(key).LinalgInvEx
+		if err = checkKeys("linalg.inv_ex", key, keys(a), keys(outInverse)|keys(outInfo)|keys(a), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.inv_ex", key, keys(outInverse)|keys(outInfo)|keys(a)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).LinalgInvEx; does != nil {
-			return does(c, outInverse, outInfo, a, checkErrors)
-		}
-		err = Refused("linalg.inv_ex", key)
-		return
+		return does(c, outInverse, outInfo, a, checkErrors)
 	}
 	r0, r1, err = ops.LinalgInvEx(outInverse, outInfo, a, checkErrors)
 	if err == nil {
@@ -5591,17 +4802,14 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 }
 
 // LinalgInv implements the operator linalg.inv.
-func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.inv", key, keys(a)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.inv", key, keys(out)|keys(a)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.inv", key, keys(a), keys(out)|keys(a), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgInv == nil {
-			err := Refused("linalg.inv", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.inv", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgInv; does != nil {
 			return does(c, out, a)
@@ -5613,17 +4821,11 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 // LinalgSolveTriangular implements the operator linalg.solve_triangular.
 func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(b)); key != 0 {
-		if err := outOnly("linalg.solve_triangular", key, keys(self)|keys(b)); err != nil {
-			return nil, err
+		does := backend(key).LinalgSolveTriangular
+		if err = checkKeys("linalg.solve_triangular", key, keys(self)|keys(b), keys(out)|keys(self)|keys(b), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.solve_triangular", key, keys(out)|keys(self)|keys(b)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LinalgSolveTriangular; does != nil {
-			return does(c, out, self, b, upper, left, unitriangular)
-		}
-		err = Refused("linalg.solve_triangular", key)
-		return
+		return does(c, out, self, b, upper, left, unitriangular)
 	}
 	r0, err = ops.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
 	if err == nil {
@@ -5633,17 +4835,14 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 }
 
 // TriangularSolve implements the operator triangular_solve.
-func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1)); key != 0 {
-		if err := outOnly("triangular_solve", key, keys(self)|keys(a)); err != nil {
-			return nil, nil, err
-		}
-		if err := unmixed("triangular_solve", key, keys(outSolution)|keys(outA)|keys(self)|keys(a)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("triangular_solve", key, keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outSolution)|keys(outA)) && backend(tensor.Quantized).TriangularSolve == nil {
-			err := Refused("triangular_solve", tensor.Quantized)
-			return nil, nil, err
+			err = Refused("triangular_solve", tensor.Quantized)
+			return
 		}
 		if does := backend(key).TriangularSolve; does != nil {
 			return does(c, outSolution, outA, self, a, upper, transpose, unitriangular)
@@ -5653,17 +4852,14 @@ func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, t
 }
 
 // LinalgLuSolve implements the operator linalg.lu_solve.
-func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(lu) | keys(pivots) | keys(b)); key != 0 {
-		if err := outOnly("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("linalg.lu_solve", key, keys(out)|keys(lu)|keys(pivots)|keys(b)); err != nil {
-			return nil, err
+		if err = checkKeys("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgLuSolve == nil {
-			err := Refused("linalg.lu_solve", tensor.Quantized)
-			return nil, err
+			err = Refused("linalg.lu_solve", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LinalgLuSolve; does != nil {
 			return does(c, out, lu, pivots, b, left, adjoint)
@@ -5673,17 +4869,14 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 }
 
 // LuSolve implements the operator lu_solve.
-func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1)); key != 0 {
-		if err := outOnly("lu_solve", key, keys(self)|keys(lu)|keys(pivots)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("lu_solve", key, keys(out)|keys(self)|keys(lu)|keys(pivots)); err != nil {
-			return nil, err
+		if err = checkKeys("lu_solve", key, keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).LuSolve == nil {
-			err := Refused("lu_solve", tensor.Quantized)
-			return nil, err
+			err = Refused("lu_solve", tensor.Quantized)
+			return
 		}
 		if does := backend(key).LuSolve; does != nil {
 			return does(c, out, self, lu, pivots)
@@ -5693,17 +4886,14 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, erro
 }
 
 // CholeskySolve implements the operator cholesky_solve.
-func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(l) | c.casting(1)); key != 0 {
-		if err := outOnly("cholesky_solve", key, keys(self)|keys(l)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("cholesky_solve", key, keys(out)|keys(self)|keys(l)); err != nil {
-			return nil, err
+		if err = checkKeys("cholesky_solve", key, keys(self)|keys(l), keys(out)|keys(self)|keys(l), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).CholeskySolve == nil {
-			err := Refused("cholesky_solve", tensor.Quantized)
-			return nil, err
+			err = Refused("cholesky_solve", tensor.Quantized)
+			return
 		}
 		if does := backend(key).CholeskySolve; does != nil {
 			return does(c, out, self, l, upper)
@@ -5713,17 +4903,14 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Ten
 }
 
 // CholeskyInverse implements the operator cholesky_inverse.
-func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("cholesky_inverse", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("cholesky_inverse", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("cholesky_inverse", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).CholeskyInverse == nil {
-			err := Refused("cholesky_inverse", tensor.Quantized)
-			return nil, err
+			err = Refused("cholesky_inverse", tensor.Quantized)
+			return
 		}
 		if does := backend(key).CholeskyInverse; does != nil {
 			return does(c, out, self, upper)
@@ -5735,17 +4922,11 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tens
 // LinalgLdlSolve implements the operator linalg.ldl_solve.
 func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
-		if err := outOnly("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b)); err != nil {
-			return nil, err
+		does := backend(key).LinalgLdlSolve
+		if err = checkKeys("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b), keys(out)|keys(ld)|keys(pivots)|keys(b), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.ldl_solve", key, keys(out)|keys(ld)|keys(pivots)|keys(b)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LinalgLdlSolve; does != nil {
-			return does(c, out, ld, pivots, b, hermitian)
-		}
-		err = Refused("linalg.ldl_solve", key)
-		return
+		return does(c, out, ld, pivots, b, hermitian)
 	}
 	r0, err = ops.LinalgLdlSolve(out, ld, pivots, b, hermitian)
 	if err == nil {
@@ -5757,17 +4938,11 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 // LinalgLstsq implements the operator linalg.lstsq.
 func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.lstsq", key, keys(self)|keys(b)); err != nil {
-			return nil, nil, nil, nil, err
+		does := backend(key).LinalgLstsq
+		if err = checkKeys("linalg.lstsq", key, keys(self)|keys(b), keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.lstsq", key, keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b)); err != nil {
-			return nil, nil, nil, nil, err
-		}
-		if does := backend(key).LinalgLstsq; does != nil {
-			return does(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
-		}
-		err = Refused("linalg.lstsq", key)
-		return
+		return does(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 	}
 	r0, r1, r2, r3, err = ops.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 	if err == nil {
@@ -5782,17 +4957,11 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 // LinalgEigh implements the operator linalg.eigh.
 func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.eigh", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).LinalgEigh
+		if err = checkKeys("linalg.eigh", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.eigh", key, keys(outValues)|keys(outVectors)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).LinalgEigh; does != nil {
-			return does(c, outValues, outVectors, self, uplo)
-		}
-		err = Refused("linalg.eigh", key)
-		return
+		return does(c, outValues, outVectors, self, uplo)
 	}
 	r0, r1, err = ops.LinalgEigh(outValues, outVectors, self, uplo)
 	if err == nil {
@@ -5805,17 +4974,11 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 // LinalgEigvalsh implements the operator linalg.eigvalsh.
 func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.eigvalsh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).LinalgEigvalsh
+		if err = checkKeys("linalg.eigvalsh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.eigvalsh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LinalgEigvalsh; does != nil {
-			return does(c, out, self, uplo)
-		}
-		err = Refused("linalg.eigvalsh", key)
-		return
+		return does(c, out, self, uplo)
 	}
 	r0, err = ops.LinalgEigvalsh(out, self, uplo)
 	if err == nil {
@@ -5827,17 +4990,11 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 // LinalgEig implements the operator linalg.eig.
 func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.eig", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).LinalgEig
+		if err = checkKeys("linalg.eig", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.eig", key, keys(outValues)|keys(outVectors)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).LinalgEig; does != nil {
-			return does(c, outValues, outVectors, self)
-		}
-		err = Refused("linalg.eig", key)
-		return
+		return does(c, outValues, outVectors, self)
 	}
 	r0, r1, err = ops.LinalgEig(outValues, outVectors, self)
 	if err == nil {
@@ -5850,17 +5007,11 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 // LinalgEigvals implements the operator linalg.eigvals.
 func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.eigvals", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).LinalgEigvals
+		if err = checkKeys("linalg.eigvals", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.eigvals", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LinalgEigvals; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("linalg.eigvals", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.LinalgEigvals(out, self)
 	if err == nil {
@@ -5872,17 +5023,11 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // LinalgSvd implements the operator linalg.svd.
 func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.svd", key, keys(a)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).LinalgSvd
+		if err = checkKeys("linalg.svd", key, keys(a), keys(outU)|keys(outS)|keys(outVh)|keys(a), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.svd", key, keys(outU)|keys(outS)|keys(outVh)|keys(a)); err != nil {
-			return nil, nil, nil, err
-		}
-		if does := backend(key).LinalgSvd; does != nil {
-			return does(c, outU, outS, outVh, a, fullMatrices, driver)
-		}
-		err = Refused("linalg.svd", key)
-		return
+		return does(c, outU, outS, outVh, a, fullMatrices, driver)
 	}
 	r0, r1, r2, err = ops.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
 	if err == nil {
@@ -5894,17 +5039,14 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 }
 
 // Svd implements the operator svd.
-func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("svd", key, keys(self)); err != nil {
-			return nil, nil, nil, err
-		}
-		if err := unmixed("svd", key, keys(outU)|keys(outS)|keys(outV)|keys(self)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("svd", key, keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outU)|keys(outS)|keys(outV)) && backend(tensor.Quantized).Svd == nil {
-			err := Refused("svd", tensor.Quantized)
-			return nil, nil, nil, err
+			err = Refused("svd", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Svd; does != nil {
 			return does(c, outU, outS, outV, self, some, computeUV)
@@ -5916,17 +5058,11 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*
 // LinalgSvdvals implements the operator linalg.svdvals.
 func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
-		if err := outOnly("linalg.svdvals", key, keys(a)); err != nil {
-			return nil, err
+		does := backend(key).LinalgSvdvals
+		if err = checkKeys("linalg.svdvals", key, keys(a), keys(out)|keys(a), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("linalg.svdvals", key, keys(out)|keys(a)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LinalgSvdvals; does != nil {
-			return does(c, out, a, driver)
-		}
-		err = Refused("linalg.svdvals", key)
-		return
+		return does(c, out, a, driver)
 	}
 	r0, err = ops.LinalgSvdvals(out, a, driver)
 	if err == nil {
@@ -5936,10 +5072,10 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 }
 
 // SvdLowrank implements the operator svd_lowrank.
-func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a) | keys(m)); key != 0 {
-		if err := unmixed("svd_lowrank", key, keys(a)|keys(m)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("svd_lowrank", key, tensor.Sparse, keys(a)|keys(m), true); err != nil {
+			return
 		}
 		if does := backend(key).SvdLowrank; does != nil {
 			return does(c, a, q, niter, m)
@@ -5949,7 +5085,7 @@ func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*
 }
 
 // PcaLowrank implements the operator pca_lowrank.
-func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a)); key != 0 {
 		if does := backend(key).PcaLowrank; does != nil {
 			return does(c, a, q, center, niter)
@@ -5959,10 +5095,10 @@ func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (
 }
 
 // Lobpcg implements the operator lobpcg.
-func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
-		if err := unmixed("lobpcg", key, keys(a)|keys(b)|keys(x)|keys(iK)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("lobpcg", key, tensor.Sparse, keys(a)|keys(b)|keys(x)|keys(iK), true); err != nil {
+			return
 		}
 		if does := backend(key).Lobpcg; does != nil {
 			return does(c, a, k, b, x, n, iK, niter, tol, largest, method)
@@ -5972,10 +5108,10 @@ func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int,
 }
 
 // FusedSgd implements the operator _fused_sgd_.
-func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
+func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err := unmixed("_fused_sgd_", key, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf)); err != nil {
-			return err
+		if err = checkKeys("_fused_sgd_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), true); err != nil {
+			return
 		}
 		if does := backend(key).FusedSgd; does != nil {
 			return does(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
@@ -5985,10 +5121,10 @@ func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDe
 }
 
 // FusedAdam implements the operator _fused_adam_.
-func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err := unmixed("_fused_adam_", key, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
-			return err
+		if err = checkKeys("_fused_adam_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
+			return
 		}
 		if does := backend(key).FusedAdam; does != nil {
 			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
@@ -5998,10 +5134,10 @@ func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps
 }
 
 // FusedAdamw implements the operator _fused_adamw_.
-func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err := unmixed("_fused_adamw_", key, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
-			return err
+		if err = checkKeys("_fused_adamw_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
+			return
 		}
 		if does := backend(key).FusedAdamw; does != nil {
 			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
@@ -6011,10 +5147,10 @@ func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateStep
 }
 
 // FusedAdagrad implements the operator _fused_adagrad_.
-func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err := unmixed("_fused_adagrad_", key, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
-			return err
+		if err = checkKeys("_fused_adagrad_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
+			return
 		}
 		if does := backend(key).FusedAdagrad; does != nil {
 			return does(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
@@ -6024,10 +5160,10 @@ func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, l
 }
 
 // ForeachAbs implements the operator _foreach_abs.
-func (c Ctx) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAbs(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_abs", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_abs", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAbs; does != nil {
 			return does(c, self)
@@ -6037,10 +5173,10 @@ func (c Ctx) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachAbsInPlace implements the operator _foreach_abs_.
-func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_abs_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_abs_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAbsInPlace; does != nil {
 			return does(c, self)
@@ -6050,10 +5186,10 @@ func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachAcos implements the operator _foreach_acos.
-func (c Ctx) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAcos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_acos", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_acos", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAcos; does != nil {
 			return does(c, self)
@@ -6063,10 +5199,10 @@ func (c Ctx) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachAcosInPlace implements the operator _foreach_acos_.
-func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_acos_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_acos_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAcosInPlace; does != nil {
 			return does(c, self)
@@ -6076,10 +5212,10 @@ func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachAsin implements the operator _foreach_asin.
-func (c Ctx) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAsin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_asin", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_asin", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAsin; does != nil {
 			return does(c, self)
@@ -6089,10 +5225,10 @@ func (c Ctx) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachAsinInPlace implements the operator _foreach_asin_.
-func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_asin_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_asin_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAsinInPlace; does != nil {
 			return does(c, self)
@@ -6102,10 +5238,10 @@ func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachAtan implements the operator _foreach_atan.
-func (c Ctx) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAtan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_atan", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_atan", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAtan; does != nil {
 			return does(c, self)
@@ -6115,10 +5251,10 @@ func (c Ctx) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachAtanInPlace implements the operator _foreach_atan_.
-func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_atan_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_atan_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAtanInPlace; does != nil {
 			return does(c, self)
@@ -6128,10 +5264,10 @@ func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachCeil implements the operator _foreach_ceil.
-func (c Ctx) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachCeil(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_ceil", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_ceil", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachCeil; does != nil {
 			return does(c, self)
@@ -6141,10 +5277,10 @@ func (c Ctx) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachCeilInPlace implements the operator _foreach_ceil_.
-func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_ceil_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_ceil_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachCeilInPlace; does != nil {
 			return does(c, self)
@@ -6154,10 +5290,10 @@ func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachCos implements the operator _foreach_cos.
-func (c Ctx) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachCos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_cos", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_cos", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachCos; does != nil {
 			return does(c, self)
@@ -6167,10 +5303,10 @@ func (c Ctx) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachCosInPlace implements the operator _foreach_cos_.
-func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_cos_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_cos_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachCosInPlace; does != nil {
 			return does(c, self)
@@ -6180,10 +5316,10 @@ func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachCosh implements the operator _foreach_cosh.
-func (c Ctx) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachCosh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_cosh", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_cosh", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachCosh; does != nil {
 			return does(c, self)
@@ -6193,10 +5329,10 @@ func (c Ctx) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachCoshInPlace implements the operator _foreach_cosh_.
-func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_cosh_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_cosh_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachCoshInPlace; does != nil {
 			return does(c, self)
@@ -6206,10 +5342,10 @@ func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachErf implements the operator _foreach_erf.
-func (c Ctx) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachErf(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_erf", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_erf", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachErf; does != nil {
 			return does(c, self)
@@ -6219,10 +5355,10 @@ func (c Ctx) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachErfInPlace implements the operator _foreach_erf_.
-func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_erf_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_erf_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachErfInPlace; does != nil {
 			return does(c, self)
@@ -6232,10 +5368,10 @@ func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachErfc implements the operator _foreach_erfc.
-func (c Ctx) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachErfc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_erfc", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_erfc", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachErfc; does != nil {
 			return does(c, self)
@@ -6245,10 +5381,10 @@ func (c Ctx) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachErfcInPlace implements the operator _foreach_erfc_.
-func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_erfc_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_erfc_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachErfcInPlace; does != nil {
 			return does(c, self)
@@ -6258,10 +5394,10 @@ func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachExp implements the operator _foreach_exp.
-func (c Ctx) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachExp(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_exp", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_exp", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachExp; does != nil {
 			return does(c, self)
@@ -6271,10 +5407,10 @@ func (c Ctx) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachExpInPlace implements the operator _foreach_exp_.
-func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_exp_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_exp_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachExpInPlace; does != nil {
 			return does(c, self)
@@ -6284,10 +5420,10 @@ func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachExpm1 implements the operator _foreach_expm1.
-func (c Ctx) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachExpm1(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_expm1", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_expm1", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachExpm1; does != nil {
 			return does(c, self)
@@ -6297,10 +5433,10 @@ func (c Ctx) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachExpm1InPlace implements the operator _foreach_expm1_.
-func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_expm1_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_expm1_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachExpm1InPlace; does != nil {
 			return does(c, self)
@@ -6310,10 +5446,10 @@ func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachFloor implements the operator _foreach_floor.
-func (c Ctx) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachFloor(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_floor", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_floor", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachFloor; does != nil {
 			return does(c, self)
@@ -6323,10 +5459,10 @@ func (c Ctx) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachFloorInPlace implements the operator _foreach_floor_.
-func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_floor_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_floor_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachFloorInPlace; does != nil {
 			return does(c, self)
@@ -6336,10 +5472,10 @@ func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachFrac implements the operator _foreach_frac.
-func (c Ctx) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachFrac(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_frac", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_frac", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachFrac; does != nil {
 			return does(c, self)
@@ -6349,10 +5485,10 @@ func (c Ctx) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachFracInPlace implements the operator _foreach_frac_.
-func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_frac_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_frac_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachFracInPlace; does != nil {
 			return does(c, self)
@@ -6362,10 +5498,10 @@ func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachLgamma implements the operator _foreach_lgamma.
-func (c Ctx) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLgamma(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_lgamma", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_lgamma", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLgamma; does != nil {
 			return does(c, self)
@@ -6375,10 +5511,10 @@ func (c Ctx) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachLgammaInPlace implements the operator _foreach_lgamma_.
-func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_lgamma_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_lgamma_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLgammaInPlace; does != nil {
 			return does(c, self)
@@ -6388,10 +5524,10 @@ func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachLog implements the operator _foreach_log.
-func (c Ctx) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLog(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_log", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLog; does != nil {
 			return does(c, self)
@@ -6401,10 +5537,10 @@ func (c Ctx) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachLogInPlace implements the operator _foreach_log_.
-func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_log_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLogInPlace; does != nil {
 			return does(c, self)
@@ -6414,10 +5550,10 @@ func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachLog10 implements the operator _foreach_log10.
-func (c Ctx) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLog10(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log10", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_log10", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLog10; does != nil {
 			return does(c, self)
@@ -6427,10 +5563,10 @@ func (c Ctx) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachLog10InPlace implements the operator _foreach_log10_.
-func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log10_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_log10_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLog10InPlace; does != nil {
 			return does(c, self)
@@ -6440,10 +5576,10 @@ func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachLog1p implements the operator _foreach_log1p.
-func (c Ctx) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLog1p(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log1p", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_log1p", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLog1p; does != nil {
 			return does(c, self)
@@ -6453,10 +5589,10 @@ func (c Ctx) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachLog1pInPlace implements the operator _foreach_log1p_.
-func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log1p_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_log1p_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLog1pInPlace; does != nil {
 			return does(c, self)
@@ -6466,10 +5602,10 @@ func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachLog2 implements the operator _foreach_log2.
-func (c Ctx) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLog2(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log2", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_log2", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLog2; does != nil {
 			return does(c, self)
@@ -6479,10 +5615,10 @@ func (c Ctx) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachLog2InPlace implements the operator _foreach_log2_.
-func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_log2_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_log2_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLog2InPlace; does != nil {
 			return does(c, self)
@@ -6492,10 +5628,10 @@ func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachNeg implements the operator _foreach_neg.
-func (c Ctx) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachNeg(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_neg", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_neg", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachNeg; does != nil {
 			return does(c, self)
@@ -6505,10 +5641,10 @@ func (c Ctx) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachNegInPlace implements the operator _foreach_neg_.
-func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_neg_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_neg_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachNegInPlace; does != nil {
 			return does(c, self)
@@ -6518,10 +5654,10 @@ func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachReciprocal implements the operator _foreach_reciprocal.
-func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_reciprocal", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_reciprocal", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachReciprocal; does != nil {
 			return does(c, self)
@@ -6531,10 +5667,10 @@ func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) 
 }
 
 // ForeachReciprocalInPlace implements the operator _foreach_reciprocal_.
-func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_reciprocal_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_reciprocal_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachReciprocalInPlace; does != nil {
 			return does(c, self)
@@ -6544,10 +5680,10 @@ func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachRound implements the operator _foreach_round.
-func (c Ctx) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachRound(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_round", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_round", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachRound; does != nil {
 			return does(c, self)
@@ -6557,10 +5693,10 @@ func (c Ctx) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachRoundInPlace implements the operator _foreach_round_.
-func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_round_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_round_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachRoundInPlace; does != nil {
 			return does(c, self)
@@ -6570,10 +5706,10 @@ func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachRsqrt implements the operator _foreach_rsqrt.
-func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_rsqrt", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_rsqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachRsqrt; does != nil {
 			return does(c, self)
@@ -6583,10 +5719,10 @@ func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachRsqrtInPlace implements the operator _foreach_rsqrt_.
-func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_rsqrt_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_rsqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachRsqrtInPlace; does != nil {
 			return does(c, self)
@@ -6596,10 +5732,10 @@ func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachSigmoid implements the operator _foreach_sigmoid.
-func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sigmoid", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sigmoid", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSigmoid; does != nil {
 			return does(c, self)
@@ -6609,10 +5745,10 @@ func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachSigmoidInPlace implements the operator _foreach_sigmoid_.
-func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sigmoid_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sigmoid_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSigmoidInPlace; does != nil {
 			return does(c, self)
@@ -6622,10 +5758,10 @@ func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachSign implements the operator _foreach_sign.
-func (c Ctx) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSign(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sign", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sign", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSign; does != nil {
 			return does(c, self)
@@ -6635,10 +5771,10 @@ func (c Ctx) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachSignInPlace implements the operator _foreach_sign_.
-func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sign_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sign_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSignInPlace; does != nil {
 			return does(c, self)
@@ -6648,10 +5784,10 @@ func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachSin implements the operator _foreach_sin.
-func (c Ctx) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sin", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sin", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSin; does != nil {
 			return does(c, self)
@@ -6661,10 +5797,10 @@ func (c Ctx) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachSinInPlace implements the operator _foreach_sin_.
-func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sin_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sin_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSinInPlace; does != nil {
 			return does(c, self)
@@ -6674,10 +5810,10 @@ func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachSinh implements the operator _foreach_sinh.
-func (c Ctx) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSinh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sinh", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sinh", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSinh; does != nil {
 			return does(c, self)
@@ -6687,10 +5823,10 @@ func (c Ctx) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachSinhInPlace implements the operator _foreach_sinh_.
-func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sinh_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sinh_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSinhInPlace; does != nil {
 			return does(c, self)
@@ -6700,10 +5836,10 @@ func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachSqrt implements the operator _foreach_sqrt.
-func (c Ctx) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sqrt", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSqrt; does != nil {
 			return does(c, self)
@@ -6713,10 +5849,10 @@ func (c Ctx) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachSqrtInPlace implements the operator _foreach_sqrt_.
-func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sqrt_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSqrtInPlace; does != nil {
 			return does(c, self)
@@ -6726,10 +5862,10 @@ func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachTan implements the operator _foreach_tan.
-func (c Ctx) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachTan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_tan", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_tan", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachTan; does != nil {
 			return does(c, self)
@@ -6739,10 +5875,10 @@ func (c Ctx) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachTanInPlace implements the operator _foreach_tan_.
-func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_tan_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_tan_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachTanInPlace; does != nil {
 			return does(c, self)
@@ -6752,10 +5888,10 @@ func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachTanh implements the operator _foreach_tanh.
-func (c Ctx) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachTanh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_tanh", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_tanh", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachTanh; does != nil {
 			return does(c, self)
@@ -6765,10 +5901,10 @@ func (c Ctx) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachTanhInPlace implements the operator _foreach_tanh_.
-func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_tanh_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_tanh_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachTanhInPlace; does != nil {
 			return does(c, self)
@@ -6778,10 +5914,10 @@ func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachTrunc implements the operator _foreach_trunc.
-func (c Ctx) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachTrunc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_trunc", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_trunc", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachTrunc; does != nil {
 			return does(c, self)
@@ -6791,10 +5927,10 @@ func (c Ctx) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachTruncInPlace implements the operator _foreach_trunc_.
-func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_trunc_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_trunc_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachTruncInPlace; does != nil {
 			return does(c, self)
@@ -6804,10 +5940,10 @@ func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) error {
 }
 
 // ForeachAddScalar implements the operator _foreach_add.
-func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_add", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddScalar; does != nil {
 			return does(c, self, scalar)
@@ -6817,10 +5953,10 @@ func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 }
 
 // ForeachAddScalarInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_add_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -6830,10 +5966,10 @@ func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachAddList implements the operator _foreach_add.
-func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_add", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddList; does != nil {
 			return does(c, self, other, alpha)
@@ -6843,10 +5979,10 @@ func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([
 }
 
 // ForeachAddListInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
+func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_add_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddListInPlace; does != nil {
 			return does(c, self, other, alpha)
@@ -6856,10 +5992,10 @@ func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 }
 
 // ForeachAddScalars implements the operator _foreach_add.
-func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_add", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddScalars; does != nil {
 			return does(c, self, scalars)
@@ -6869,10 +6005,10 @@ func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 }
 
 // ForeachAddScalarsInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_add_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -6882,10 +6018,10 @@ func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachAddTensor implements the operator _foreach_add.
-func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
-		if err := unmixed("_foreach_add", key, keysOf(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddTensor; does != nil {
 			return does(c, self, other, alpha)
@@ -6895,10 +6031,10 @@ func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha
 }
 
 // ForeachAddTensorInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
+func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
-		if err := unmixed("_foreach_add_", key, keysOf(self)|keys(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddTensorInPlace; does != nil {
 			return does(c, self, other, alpha)
@@ -6908,10 +6044,10 @@ func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 }
 
 // ForeachSubScalar implements the operator _foreach_sub.
-func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sub", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSubScalar; does != nil {
 			return does(c, self, scalar)
@@ -6921,10 +6057,10 @@ func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 }
 
 // ForeachSubScalarInPlace implements the operator _foreach_sub_.
-func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sub_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSubScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -6934,10 +6070,10 @@ func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachSubList implements the operator _foreach_sub.
-func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_sub", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSubList; does != nil {
 			return does(c, self, other, alpha)
@@ -6947,10 +6083,10 @@ func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([
 }
 
 // ForeachSubListInPlace implements the operator _foreach_sub_.
-func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
+func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_sub_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSubListInPlace; does != nil {
 			return does(c, self, other, alpha)
@@ -6960,10 +6096,10 @@ func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 }
 
 // ForeachSubScalars implements the operator _foreach_sub.
-func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sub", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSubScalars; does != nil {
 			return does(c, self, scalars)
@@ -6973,10 +6109,10 @@ func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 }
 
 // ForeachSubScalarsInPlace implements the operator _foreach_sub_.
-func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_sub_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachSubScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -6986,10 +6122,10 @@ func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachMulScalar implements the operator _foreach_mul.
-func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_mul", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulScalar; does != nil {
 			return does(c, self, scalar)
@@ -6999,10 +6135,10 @@ func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 }
 
 // ForeachMulScalarInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_mul_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -7012,10 +6148,10 @@ func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachMulList implements the operator _foreach_mul.
-func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_mul", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulList; does != nil {
 			return does(c, self, other)
@@ -7025,10 +6161,10 @@ func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, err
 }
 
 // ForeachMulListInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
+func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_mul_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulListInPlace; does != nil {
 			return does(c, self, other)
@@ -7038,10 +6174,10 @@ func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
 }
 
 // ForeachMulScalars implements the operator _foreach_mul.
-func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_mul", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulScalars; does != nil {
 			return does(c, self, scalars)
@@ -7051,10 +6187,10 @@ func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 }
 
 // ForeachMulScalarsInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_mul_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -7064,10 +6200,10 @@ func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachMulTensor implements the operator _foreach_mul.
-func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
-		if err := unmixed("_foreach_mul", key, keysOf(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulTensor; does != nil {
 			return does(c, self, other)
@@ -7077,10 +6213,10 @@ func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*t
 }
 
 // ForeachMulTensorInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
+func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
-		if err := unmixed("_foreach_mul_", key, keysOf(self)|keys(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMulTensorInPlace; does != nil {
 			return does(c, self, other)
@@ -7090,10 +6226,10 @@ func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 }
 
 // ForeachDivScalar implements the operator _foreach_div.
-func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_div", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivScalar; does != nil {
 			return does(c, self, scalar)
@@ -7103,10 +6239,10 @@ func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*te
 }
 
 // ForeachDivScalarInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_div_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -7116,10 +6252,10 @@ func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachDivList implements the operator _foreach_div.
-func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_div", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivList; does != nil {
 			return does(c, self, other)
@@ -7129,10 +6265,10 @@ func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, err
 }
 
 // ForeachDivListInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
+func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_div_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivListInPlace; does != nil {
 			return does(c, self, other)
@@ -7142,10 +6278,10 @@ func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
 }
 
 // ForeachDivScalars implements the operator _foreach_div.
-func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_div", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivScalars; does != nil {
 			return does(c, self, scalars)
@@ -7155,10 +6291,10 @@ func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([
 }
 
 // ForeachDivScalarsInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_div_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -7168,10 +6304,10 @@ func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachDivTensor implements the operator _foreach_div.
-func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
-		if err := unmixed("_foreach_div", key, keysOf(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivTensor; does != nil {
 			return does(c, self, other)
@@ -7181,10 +6317,10 @@ func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*t
 }
 
 // ForeachDivTensorInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
+func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
-		if err := unmixed("_foreach_div_", key, keysOf(self)|keys(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachDivTensorInPlace; does != nil {
 			return does(c, self, other)
@@ -7194,10 +6330,10 @@ func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 }
 
 // ForeachClampMaxScalar implements the operator _foreach_clamp_max.
-func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_max", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMaxScalar; does != nil {
 			return does(c, self, scalar)
@@ -7207,10 +6343,10 @@ func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 }
 
 // ForeachClampMaxScalarInPlace implements the operator _foreach_clamp_max_.
-func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMaxScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -7220,10 +6356,10 @@ func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachClampMaxList implements the operator _foreach_clamp_max.
-func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_clamp_max", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMaxList; does != nil {
 			return does(c, self, other)
@@ -7233,10 +6369,10 @@ func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor
 }
 
 // ForeachClampMaxListInPlace implements the operator _foreach_clamp_max_.
-func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
+func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMaxListInPlace; does != nil {
 			return does(c, self, other)
@@ -7246,10 +6382,10 @@ func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
 }
 
 // ForeachClampMaxScalars implements the operator _foreach_clamp_max.
-func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_max", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMaxScalars; does != nil {
 			return does(c, self, scalars)
@@ -7259,10 +6395,10 @@ func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scala
 }
 
 // ForeachClampMaxScalarsInPlace implements the operator _foreach_clamp_max_.
-func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMaxScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -7272,10 +6408,10 @@ func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachClampMinScalar implements the operator _foreach_clamp_min.
-func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_min", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMinScalar; does != nil {
 			return does(c, self, scalar)
@@ -7285,10 +6421,10 @@ func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 }
 
 // ForeachClampMinScalarInPlace implements the operator _foreach_clamp_min_.
-func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMinScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -7298,10 +6434,10 @@ func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachClampMinList implements the operator _foreach_clamp_min.
-func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_clamp_min", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMinList; does != nil {
 			return does(c, self, other)
@@ -7311,10 +6447,10 @@ func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor
 }
 
 // ForeachClampMinListInPlace implements the operator _foreach_clamp_min_.
-func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
+func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMinListInPlace; does != nil {
 			return does(c, self, other)
@@ -7324,10 +6460,10 @@ func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
 }
 
 // ForeachClampMinScalars implements the operator _foreach_clamp_min.
-func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_min", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMinScalars; does != nil {
 			return does(c, self, scalars)
@@ -7337,10 +6473,10 @@ func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scala
 }
 
 // ForeachClampMinScalarsInPlace implements the operator _foreach_clamp_min_.
-func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClampMinScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -7350,10 +6486,10 @@ func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachMaximumScalar implements the operator _foreach_maximum.
-func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_maximum", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMaximumScalar; does != nil {
 			return does(c, self, scalar)
@@ -7363,10 +6499,10 @@ func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([
 }
 
 // ForeachMaximumScalarInPlace implements the operator _foreach_maximum_.
-func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_maximum_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMaximumScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -7376,10 +6512,10 @@ func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 }
 
 // ForeachMaximumList implements the operator _foreach_maximum.
-func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_maximum", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMaximumList; does != nil {
 			return does(c, self, other)
@@ -7389,10 +6525,10 @@ func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor,
 }
 
 // ForeachMaximumListInPlace implements the operator _foreach_maximum_.
-func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
+func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_maximum_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMaximumListInPlace; does != nil {
 			return does(c, self, other)
@@ -7402,10 +6538,10 @@ func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
 }
 
 // ForeachMaximumScalars implements the operator _foreach_maximum.
-func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_maximum", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMaximumScalars; does != nil {
 			return does(c, self, scalars)
@@ -7415,10 +6551,10 @@ func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 }
 
 // ForeachMaximumScalarsInPlace implements the operator _foreach_maximum_.
-func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_maximum_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMaximumScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -7428,10 +6564,10 @@ func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 }
 
 // ForeachMinimumScalar implements the operator _foreach_minimum.
-func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_minimum", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMinimumScalar; does != nil {
 			return does(c, self, scalar)
@@ -7441,10 +6577,10 @@ func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([
 }
 
 // ForeachMinimumScalarInPlace implements the operator _foreach_minimum_.
-func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_minimum_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMinimumScalarInPlace; does != nil {
 			return does(c, self, scalar)
@@ -7454,10 +6590,10 @@ func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 }
 
 // ForeachMinimumList implements the operator _foreach_minimum.
-func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_minimum", key, keysOf(self)|keysOf(other)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMinimumList; does != nil {
 			return does(c, self, other)
@@ -7467,10 +6603,10 @@ func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor,
 }
 
 // ForeachMinimumListInPlace implements the operator _foreach_minimum_.
-func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
+func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
-		if err := unmixed("_foreach_minimum_", key, keysOf(self)|keysOf(other)); err != nil {
-			return err
+		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMinimumListInPlace; does != nil {
 			return does(c, self, other)
@@ -7480,10 +6616,10 @@ func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
 }
 
 // ForeachMinimumScalars implements the operator _foreach_minimum.
-func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_minimum", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMinimumScalars; does != nil {
 			return does(c, self, scalars)
@@ -7493,10 +6629,10 @@ func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 }
 
 // ForeachMinimumScalarsInPlace implements the operator _foreach_minimum_.
-func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_minimum_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMinimumScalarsInPlace; does != nil {
 			return does(c, self, scalars)
@@ -7506,10 +6642,10 @@ func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 }
 
 // ForeachPowScalar implements the operator _foreach_pow.
-func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_pow", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachPowScalar; does != nil {
 			return does(c, self, exponent)
@@ -7519,10 +6655,10 @@ func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*
 }
 
 // ForeachPowScalarInPlace implements the operator _foreach_pow_.
-func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) error {
+func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_pow_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachPowScalarInPlace; does != nil {
 			return does(c, self, exponent)
@@ -7532,10 +6668,10 @@ func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scala
 }
 
 // ForeachPowScalars implements the operator _foreach_pow.
-func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_pow", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachPowScalars; does != nil {
 			return does(c, self, exponent)
@@ -7545,10 +6681,10 @@ func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (
 }
 
 // ForeachPowScalarsInPlace implements the operator _foreach_pow_.
-func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) error {
+func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_pow_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachPowScalarsInPlace; does != nil {
 			return does(c, self, exponent)
@@ -7558,10 +6694,10 @@ func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Sc
 }
 
 // ForeachPowList implements the operator _foreach_pow.
-func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
-		if err := unmixed("_foreach_pow", key, keysOf(self)|keysOf(exponent)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachPowList; does != nil {
 			return does(c, self, exponent)
@@ -7571,10 +6707,10 @@ func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, 
 }
 
 // ForeachPowListInPlace implements the operator _foreach_pow_.
-func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
+func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
-		if err := unmixed("_foreach_pow_", key, keysOf(self)|keysOf(exponent)); err != nil {
-			return err
+		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachPowListInPlace; does != nil {
 			return does(c, self, exponent)
@@ -7584,10 +6720,10 @@ func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
 }
 
 // ForeachPowBase implements the operator _foreach_pow.
-func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(exponent)); key != 0 {
-		if err := unmixed("_foreach_pow", key, keysOf(exponent)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(exponent), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachPowBase; does != nil {
 			return does(c, self, exponent)
@@ -7597,10 +6733,10 @@ func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*te
 }
 
 // ForeachLerpScalar implements the operator _foreach_lerp.
-func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLerpScalar; does != nil {
 			return does(c, self, tensors1, weight)
@@ -7610,10 +6746,10 @@ func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Sca
 }
 
 // ForeachLerpScalarInPlace implements the operator _foreach_lerp_.
-func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
+func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)); err != nil {
-			return err
+		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLerpScalarInPlace; does != nil {
 			return does(c, self, tensors1, weight)
@@ -7623,10 +6759,10 @@ func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dt
 }
 
 // ForeachLerpList implements the operator _foreach_lerp.
-func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
-		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)|keysOf(weights)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLerpList; does != nil {
 			return does(c, self, tensors1, weights)
@@ -7636,10 +6772,10 @@ func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tenso
 }
 
 // ForeachLerpListInPlace implements the operator _foreach_lerp_.
-func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) error {
+func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
-		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)|keysOf(weights)); err != nil {
-			return err
+		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLerpListInPlace; does != nil {
 			return does(c, self, tensors1, weights)
@@ -7649,10 +6785,10 @@ func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) er
 }
 
 // ForeachLerpScalars implements the operator _foreach_lerp.
-func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLerpScalars; does != nil {
 			return does(c, self, tensors1, weight)
@@ -7662,10 +6798,10 @@ func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.
 }
 
 // ForeachLerpScalarsInPlace implements the operator _foreach_lerp_.
-func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
+func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)); err != nil {
-			return err
+		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachLerpScalarsInPlace; does != nil {
 			return does(c, self, tensors1, weight)
@@ -7675,10 +6811,10 @@ func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight [
 }
 
 // ForeachAddcmulScalar implements the operator _foreach_addcmul.
-func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcmulScalar; does != nil {
 			return does(c, self, tensor1, tensor2, value)
@@ -7688,10 +6824,10 @@ func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 }
 
 // ForeachAddcmulScalarInPlace implements the operator _foreach_addcmul_.
-func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
+func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return err
+		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcmulScalarInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, value)
@@ -7701,10 +6837,10 @@ func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachAddcmulScalars implements the operator _foreach_addcmul.
-func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcmulScalars; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7714,10 +6850,10 @@ func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 }
 
 // ForeachAddcmulScalarsInPlace implements the operator _foreach_addcmul_.
-func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return err
+		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcmulScalarsInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7727,10 +6863,10 @@ func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 }
 
 // ForeachAddcmulTensor implements the operator _foreach_addcmul.
-func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcmulTensor; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7740,10 +6876,10 @@ func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 }
 
 // ForeachAddcmulTensorInPlace implements the operator _foreach_addcmul_.
-func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
+func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
-			return err
+		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcmulTensorInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7753,10 +6889,10 @@ func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachAddcdivScalar implements the operator _foreach_addcdiv.
-func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcdivScalar; does != nil {
 			return does(c, self, tensor1, tensor2, value)
@@ -7766,10 +6902,10 @@ func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 }
 
 // ForeachAddcdivScalarInPlace implements the operator _foreach_addcdiv_.
-func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
+func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return err
+		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcdivScalarInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, value)
@@ -7779,10 +6915,10 @@ func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachAddcdivScalars implements the operator _foreach_addcdiv.
-func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcdivScalars; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7792,10 +6928,10 @@ func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 }
 
 // ForeachAddcdivScalarsInPlace implements the operator _foreach_addcdiv_.
-func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
+func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
-			return err
+		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcdivScalarsInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7805,10 +6941,10 @@ func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 }
 
 // ForeachAddcdivTensor implements the operator _foreach_addcdiv.
-func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcdivTensor; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7818,10 +6954,10 @@ func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 }
 
 // ForeachAddcdivTensorInPlace implements the operator _foreach_addcdiv_.
-func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
+func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
-			return err
+		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachAddcdivTensorInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
@@ -7831,10 +6967,10 @@ func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachNorm implements the operator _foreach_norm.
-func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_norm", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_norm", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachNorm; does != nil {
 			return does(c, self, ord, d)
@@ -7844,10 +6980,10 @@ func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType)
 }
 
 // ForeachMax implements the operator _foreach_max.
-func (c Ctx) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMax(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_max", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_max", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMax; does != nil {
 			return does(c, self)
@@ -7857,10 +6993,10 @@ func (c Ctx) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachMm implements the operator _foreach_mm.
-func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self) | keysOf(mat2)); key != 0 {
-		if err := unmixed("_foreach_mm", key, keysOf(self)|keysOf(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_mm", key, tensor.Sparse, keysOf(self)|keysOf(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachMm; does != nil {
 			return does(c, self, mat2)
@@ -7870,10 +7006,10 @@ func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // ForeachClone implements the operator _foreach_clone.
-func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
+func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_clone", key, keysOf(self)); err != nil {
-			return nil, err
+		if err = checkKeys("_foreach_clone", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachClone; does != nil {
 			return does(c, self, memoryFormat)
@@ -7883,10 +7019,10 @@ func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat
 }
 
 // ForeachCopyInPlace implements the operator _foreach_copy_.
-func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) error {
+func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) (err error) {
 	if key := c.ahead(keysOf(self) | keysOf(src)); key != 0 {
-		if err := unmixed("_foreach_copy_", key, keysOf(self)|keysOf(src)); err != nil {
-			return err
+		if err = checkKeys("_foreach_copy_", key, tensor.Sparse, keysOf(self)|keysOf(src), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachCopyInPlace; does != nil {
 			return does(c, self, src, nonBlocking)
@@ -7896,10 +7032,10 @@ func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) er
 }
 
 // ForeachZeroInPlace implements the operator _foreach_zero_.
-func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) error {
+func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
-		if err := unmixed("_foreach_zero_", key, keysOf(self)); err != nil {
-			return err
+		if err = checkKeys("_foreach_zero_", key, tensor.Sparse, keysOf(self), true); err != nil {
+			return
 		}
 		if does := backend(key).ForeachZeroInPlace; does != nil {
 			return does(c, self)
@@ -7911,17 +7047,11 @@ func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) error {
 // LogicalAnd implements the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("logical_and", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).LogicalAnd
+		if err = checkKeys("logical_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logical_and", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LogicalAnd; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("logical_and", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.LogicalAnd(out, self, other)
 	if err == nil {
@@ -7933,17 +7063,11 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // LogicalOr implements the operator logical_or.
 func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("logical_or", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).LogicalOr
+		if err = checkKeys("logical_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logical_or", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LogicalOr; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("logical_or", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.LogicalOr(out, self, other)
 	if err == nil {
@@ -7955,17 +7079,11 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // LogicalXor implements the operator logical_xor.
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("logical_xor", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).LogicalXor
+		if err = checkKeys("logical_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logical_xor", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LogicalXor; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("logical_xor", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.LogicalXor(out, self, other)
 	if err == nil {
@@ -7977,17 +7095,11 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // LogicalNot implements the operator logical_not.
 func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("logical_not", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).LogicalNot
+		if err = checkKeys("logical_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logical_not", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LogicalNot; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("logical_not", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.LogicalNot(out, self)
 	if err == nil {
@@ -7999,17 +7111,11 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // BitwiseAnd implements the operator bitwise_and.
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("bitwise_and", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).BitwiseAnd
+		if err = checkKeys("bitwise_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bitwise_and", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).BitwiseAnd; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("bitwise_and", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.BitwiseAnd(out, self, other)
 	if err == nil {
@@ -8021,17 +7127,11 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // BitwiseOr implements the operator bitwise_or.
 func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("bitwise_or", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).BitwiseOr
+		if err = checkKeys("bitwise_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bitwise_or", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).BitwiseOr; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("bitwise_or", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.BitwiseOr(out, self, other)
 	if err == nil {
@@ -8043,17 +7143,11 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // BitwiseXor implements the operator bitwise_xor.
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("bitwise_xor", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).BitwiseXor
+		if err = checkKeys("bitwise_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bitwise_xor", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).BitwiseXor; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("bitwise_xor", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.BitwiseXor(out, self, other)
 	if err == nil {
@@ -8065,17 +7159,11 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // BitwiseNot implements the operator bitwise_not.
 func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("bitwise_not", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).BitwiseNot
+		if err = checkKeys("bitwise_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bitwise_not", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).BitwiseNot; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("bitwise_not", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.BitwiseNot(out, self)
 	if err == nil {
@@ -8087,17 +7175,11 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // BitwiseLeftShift implements the operator bitwise_left_shift.
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("bitwise_left_shift", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).BitwiseLeftShift
+		if err = checkKeys("bitwise_left_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bitwise_left_shift", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).BitwiseLeftShift; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("bitwise_left_shift", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.BitwiseLeftShift(out, self, other)
 	if err == nil {
@@ -8109,17 +7191,11 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 // BitwiseRightShift implements the operator bitwise_right_shift.
 func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("bitwise_right_shift", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).BitwiseRightShift
+		if err = checkKeys("bitwise_right_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bitwise_right_shift", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).BitwiseRightShift; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("bitwise_right_shift", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.BitwiseRightShift(out, self, other)
 	if err == nil {
@@ -8131,17 +7207,11 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 // Mm implements the operator mm.
 func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
-		if err := outOnly("mm", key, keys(self)|keys(mat2)); err != nil {
-			return nil, err
+		does := backend(key).Mm
+		if err = checkKeys("mm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("mm", key, keys(out)|keys(self)|keys(mat2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Mm; does != nil {
-			return does(c, out, self, mat2)
-		}
-		err = Refused("mm", key)
-		return
+		return does(c, out, self, mat2)
 	}
 	r0, err = ops.Mm(out, self, mat2)
 	if err == nil {
@@ -8153,17 +7223,11 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Bmm implements the operator bmm.
 func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
-		if err := outOnly("bmm", key, keys(self)|keys(mat2)); err != nil {
-			return nil, err
+		does := backend(key).Bmm
+		if err = checkKeys("bmm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bmm", key, keys(out)|keys(self)|keys(mat2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Bmm; does != nil {
-			return does(c, out, self, mat2)
-		}
-		err = Refused("bmm", key)
-		return
+		return does(c, out, self, mat2)
 	}
 	r0, err = ops.Bmm(out, self, mat2)
 	if err == nil {
@@ -8175,17 +7239,11 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Mv implements the operator mv.
 func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
-		if err := outOnly("mv", key, keys(self)|keys(vec)); err != nil {
-			return nil, err
+		does := backend(key).Mv
+		if err = checkKeys("mv", key, keys(self)|keys(vec), keys(out)|keys(self)|keys(vec), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("mv", key, keys(out)|keys(self)|keys(vec)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Mv; does != nil {
-			return does(c, out, self, vec)
-		}
-		err = Refused("mv", key)
-		return
+		return does(c, out, self, vec)
 	}
 	r0, err = ops.Mv(out, self, vec)
 	if err == nil {
@@ -8197,17 +7255,11 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Dot implements the operator dot.
 func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err := outOnly("dot", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Dot
+		if err = checkKeys("dot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("dot", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Dot; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("dot", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Dot(out, self, other)
 	if err == nil {
@@ -8219,17 +7271,11 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Vdot implements the operator vdot.
 func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err := outOnly("vdot", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Vdot
+		if err = checkKeys("vdot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("vdot", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Vdot; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("vdot", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Vdot(out, self, other)
 	if err == nil {
@@ -8239,17 +7285,14 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // Inner implements the operator inner.
-func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("inner", key, keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("inner", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("inner", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Inner == nil {
-			err := Refused("inner", tensor.Quantized)
-			return nil, err
+			err = Refused("inner", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Inner; does != nil {
 			return does(c, out, self, other)
@@ -8259,17 +7302,14 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Outer implements the operator outer.
-func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec2)); key != 0 {
-		if err := outOnly("outer", key, keys(self)|keys(vec2)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("outer", key, keys(out)|keys(self)|keys(vec2)); err != nil {
-			return nil, err
+		if err = checkKeys("outer", key, keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Outer == nil {
-			err := Refused("outer", tensor.Quantized)
-			return nil, err
+			err = Refused("outer", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Outer; does != nil {
 			return does(c, out, self, vec2)
@@ -8281,17 +7321,11 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 // Addmm implements the operator addmm.
 func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
-		if err := outOnly("addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
+		does := backend(key).Addmm
+		if err = checkKeys("addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("addmm", key, keys(out)|keys(self)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Addmm; does != nil {
-			return does(c, out, self, mat1, mat2, beta, alpha)
-		}
-		err = Refused("addmm", key)
-		return
+		return does(c, out, self, mat1, mat2, beta, alpha)
 	}
 	r0, err = ops.Addmm(out, self, mat1, mat2, beta, alpha)
 	if err == nil {
@@ -8303,17 +7337,11 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 // Baddbmm implements the operator baddbmm.
 func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
-		if err := outOnly("baddbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
-			return nil, err
+		does := backend(key).Baddbmm
+		if err = checkKeys("baddbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("baddbmm", key, keys(out)|keys(self)|keys(batch1)|keys(batch2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Baddbmm; does != nil {
-			return does(c, out, self, batch1, batch2, beta, alpha)
-		}
-		err = Refused("baddbmm", key)
-		return
+		return does(c, out, self, batch1, batch2, beta, alpha)
 	}
 	r0, err = ops.Baddbmm(out, self, batch1, batch2, beta, alpha)
 	if err == nil {
@@ -8325,17 +7353,11 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 // Addbmm implements the operator addbmm.
 func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
-		if err := outOnly("addbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
-			return nil, err
+		does := backend(key).Addbmm
+		if err = checkKeys("addbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("addbmm", key, keys(out)|keys(self)|keys(batch1)|keys(batch2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Addbmm; does != nil {
-			return does(c, out, self, batch1, batch2, beta, alpha)
-		}
-		err = Refused("addbmm", key)
-		return
+		return does(c, out, self, batch1, batch2, beta, alpha)
 	}
 	r0, err = ops.Addbmm(out, self, batch1, batch2, beta, alpha)
 	if err == nil {
@@ -8347,17 +7369,11 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 // Addmv implements the operator addmv.
 func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
-		if err := outOnly("addmv", key, keys(self)|keys(mat)|keys(vec)); err != nil {
-			return nil, err
+		does := backend(key).Addmv
+		if err = checkKeys("addmv", key, keys(self)|keys(mat)|keys(vec), keys(out)|keys(self)|keys(mat)|keys(vec), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("addmv", key, keys(out)|keys(self)|keys(mat)|keys(vec)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Addmv; does != nil {
-			return does(c, out, self, mat, vec, beta, alpha)
-		}
-		err = Refused("addmv", key)
-		return
+		return does(c, out, self, mat, vec, beta, alpha)
 	}
 	r0, err = ops.Addmv(out, self, mat, vec, beta, alpha)
 	if err == nil {
@@ -8369,17 +7385,11 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 // Addr implements the operator addr.
 func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
-		if err := outOnly("addr", key, keys(self)|keys(vec1)|keys(vec2)); err != nil {
-			return nil, err
+		does := backend(key).Addr
+		if err = checkKeys("addr", key, keys(self)|keys(vec1)|keys(vec2), keys(out)|keys(self)|keys(vec1)|keys(vec2), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("addr", key, keys(out)|keys(self)|keys(vec1)|keys(vec2)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Addr; does != nil {
-			return does(c, out, self, vec1, vec2, beta, alpha)
-		}
-		err = Refused("addr", key)
-		return
+		return does(c, out, self, vec1, vec2, beta, alpha)
 	}
 	r0, err = ops.Addr(out, self, vec1, vec2, beta, alpha)
 	if err == nil {
@@ -8389,10 +7399,10 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 }
 
 // Einsum implements the operator einsum.
-func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(operands) | c.casting(2)); key != 0 {
-		if err := unmixed("einsum", key, keysOf(operands)); err != nil {
-			return nil, err
+		if err = checkKeys("einsum", key, tensor.Sparse, keysOf(operands), true); err != nil {
+			return
 		}
 		if does := backend(key).Einsum; does != nil {
 			return does(c, text, operands)
@@ -8402,17 +7412,14 @@ func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, err
 }
 
 // Tensordot implements the operator tensordot.
-func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
+func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("tensordot", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Tensordot == nil {
-			err := Refused("tensordot", tensor.Quantized)
-			return nil, err
+			err = Refused("tensordot", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Tensordot; does != nil {
 			return does(c, out, self, other, dims)
@@ -8422,17 +7429,14 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Ten
 }
 
 // TensordotDims implements the operator tensordot.
-func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
+func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("tensordot", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).TensordotDims == nil {
-			err := Refused("tensordot", tensor.Quantized)
-			return nil, err
+			err = Refused("tensordot", tensor.Quantized)
+			return
 		}
 		if does := backend(key).TensordotDims; does != nil {
 			return does(c, out, self, other, dimsSelf, dimsOther)
@@ -8442,17 +7446,14 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 }
 
 // Kron implements the operator kron.
-func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("kron", key, keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("kron", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("kron", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Kron == nil {
-			err := Refused("kron", tensor.Quantized)
-			return nil, err
+			err = Refused("kron", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Kron; does != nil {
 			return does(c, out, self, other)
@@ -8464,14 +7465,11 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Cdist implements the operator cdist.
 func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
-		if err := unmixed("cdist", key, keys(x1)|keys(x2)); err != nil {
-			return nil, err
+		does := backend(key).Cdist
+		if err = checkKeys("cdist", key, tensor.Sparse, keys(x1)|keys(x2), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Cdist; does != nil {
-			return does(c, x1, x2, p, mode)
-		}
-		err = Refused("cdist", key)
-		return
+		return does(c, x1, x2, p, mode)
 	}
 	return ops.Cdist(x1, x2, p, mode)
 }
@@ -8479,20 +7477,20 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 // Pdist implements the operator pdist.
 func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
-		if does := backend(key).Pdist; does != nil {
-			return does(c, self, p)
+		does := backend(key).Pdist
+		if err = checkKeys("pdist", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("pdist", key)
-		return
+		return does(c, self, p)
 	}
 	return ops.Pdist(self, p)
 }
 
 // CosineSimilarity implements the operator cosine_similarity.
-func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
+func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x1) | keys(x2) | c.casting(2)); key != 0 {
-		if err := unmixed("cosine_similarity", key, keys(x1)|keys(x2)); err != nil {
-			return nil, err
+		if err = checkKeys("cosine_similarity", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
+			return
 		}
 		if does := backend(key).CosineSimilarity; does != nil {
 			return does(c, x1, x2, dim, eps)
@@ -8512,7 +7510,7 @@ func (c Ctx) DimByName(self *tensor.Tensor, name string) (int64, error) {
 }
 
 // Rename implements the operator rename.
-func (c Ctx) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func (c Ctx) Rename(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Rename; does != nil {
 			return does(c, self, names)
@@ -8522,7 +7520,7 @@ func (c Ctx) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error)
 }
 
 // RenameInPlace implements the operator rename_.
-func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) error {
+func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RenameInPlace; does != nil {
 			return does(c, self, names)
@@ -8532,7 +7530,7 @@ func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) error {
 }
 
 // RefineNames implements the operator refine_names.
-func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RefineNames; does != nil {
 			return does(c, self, names)
@@ -8542,7 +7540,7 @@ func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, e
 }
 
 // AlignTo implements the operator align_to.
-func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).AlignTo; does != nil {
 			return does(c, self, names)
@@ -8552,10 +7550,10 @@ func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error
 }
 
 // AlignAs implements the operator align_as.
-func (c Ctx) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) AlignAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		if err := unmixed("align_as", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("align_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).AlignAs; does != nil {
 			return does(c, self, other)
@@ -8565,10 +7563,10 @@ func (c Ctx) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // AlignTensors implements the operator align_tensors.
-func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("align_tensors", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("align_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).AlignTensors; does != nil {
 			return does(c, tensors)
@@ -8580,17 +7578,11 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 // NnLeakyRelu implements the operator nn.leaky_relu.
 func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.leaky_relu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnLeakyRelu
+		if err = checkKeys("nn.leaky_relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.leaky_relu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnLeakyRelu; does != nil {
-			return does(c, out, self, slope)
-		}
-		err = Refused("nn.leaky_relu", key)
-		return
+		return does(c, out, self, slope)
 	}
 	r0, err = ops.NnLeakyRelu(out, self, slope)
 	if err == nil {
@@ -8600,10 +7592,10 @@ func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Te
 }
 
 // Prelu implements the operator prelu.
-func (c Ctx) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Prelu(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | c.casting(3)); key != 0 {
-		if err := unmixed("prelu", key, keys(self)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("prelu", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).Prelu; does != nil {
 			return does(c, self, weight)
@@ -8615,14 +7607,11 @@ func (c Ctx) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 // NnPreluEach implements the operator nn.prelu_each.
 func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
-		if err := unmixed("nn.prelu_each", key, keys(self)|keys(weight)); err != nil {
-			return nil, err
+		does := backend(key).NnPreluEach
+		if err = checkKeys("nn.prelu_each", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnPreluEach; does != nil {
-			return does(c, self, weight)
-		}
-		err = Refused("nn.prelu_each", key)
-		return
+		return does(c, self, weight)
 	}
 	return ops.NnPreluEach(self, weight)
 }
@@ -8630,14 +7619,11 @@ func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err er
 // NnPiecewiseGradient implements the operator nn.piecewise_gradient.
 func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		if err := unmixed("nn.piecewise_gradient", key, keys(given)|keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnPiecewiseGradient
+		if err = checkKeys("nn.piecewise_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnPiecewiseGradient; does != nil {
-			return does(c, given, self, low, high, inside, outside, closed)
-		}
-		err = Refused("nn.piecewise_gradient", key)
-		return
+		return does(c, given, self, low, high, inside, outside, closed)
 	}
 	return ops.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
 }
@@ -8645,17 +7631,11 @@ func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, 
 // NnHardtanh implements the operator nn.hardtanh.
 func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.hardtanh", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnHardtanh
+		if err = checkKeys("nn.hardtanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.hardtanh", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnHardtanh; does != nil {
-			return does(c, out, self, low, high)
-		}
-		err = Refused("nn.hardtanh", key)
-		return
+		return does(c, out, self, low, high)
 	}
 	r0, err = ops.NnHardtanh(out, self, low, high)
 	if err == nil {
@@ -8667,17 +7647,11 @@ func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *t
 // NnRelu6 implements the operator nn.relu6.
 func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.relu6", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnRelu6
+		if err = checkKeys("nn.relu6", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.relu6", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnRelu6; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("nn.relu6", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.NnRelu6(out, self)
 	if err == nil {
@@ -8689,17 +7663,11 @@ func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Threshold implements the operator threshold.
 func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("threshold", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Threshold
+		if err = checkKeys("threshold", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("threshold", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Threshold; does != nil {
-			return does(c, out, self, limit, value)
-		}
-		err = Refused("threshold", key)
-		return
+		return does(c, out, self, limit, value)
 	}
 	r0, err = ops.Threshold(out, self, limit, value)
 	if err == nil {
@@ -8711,17 +7679,11 @@ func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 
 // Hardshrink implements the operator hardshrink.
 func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("hardshrink", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Hardshrink
+		if err = checkKeys("hardshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("hardshrink", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Hardshrink; does != nil {
-			return does(c, out, self, lambd)
-		}
-		err = Refused("hardshrink", key)
-		return
+		return does(c, out, self, lambd)
 	}
 	r0, err = ops.Hardshrink(out, self, lambd)
 	if err == nil {
@@ -8733,17 +7695,11 @@ func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Ten
 // NnSoftshrink implements the operator nn.softshrink.
 func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.softshrink", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnSoftshrink
+		if err = checkKeys("nn.softshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.softshrink", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnSoftshrink; does != nil {
-			return does(c, out, self, lambd)
-		}
-		err = Refused("nn.softshrink", key)
-		return
+		return does(c, out, self, lambd)
 	}
 	r0, err = ops.NnSoftshrink(out, self, lambd)
 	if err == nil {
@@ -8755,17 +7711,11 @@ func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.T
 // NnHardsigmoid implements the operator nn.hardsigmoid.
 func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.hardsigmoid", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnHardsigmoid
+		if err = checkKeys("nn.hardsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.hardsigmoid", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnHardsigmoid; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("nn.hardsigmoid", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.NnHardsigmoid(out, self)
 	if err == nil {
@@ -8777,17 +7727,11 @@ func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // NnHardswish implements the operator nn.hardswish.
 func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.hardswish", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnHardswish
+		if err = checkKeys("nn.hardswish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.hardswish", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnHardswish; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("nn.hardswish", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.NnHardswish(out, self)
 	if err == nil {
@@ -8799,14 +7743,11 @@ func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // NnHardswishGradient implements the operator nn.hardswish_gradient.
 func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		if err := unmixed("nn.hardswish_gradient", key, keys(given)|keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnHardswishGradient
+		if err = checkKeys("nn.hardswish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnHardswishGradient; does != nil {
-			return does(c, given, self)
-		}
-		err = Refused("nn.hardswish_gradient", key)
-		return
+		return does(c, given, self)
 	}
 	return ops.NnHardswishGradient(given, self)
 }
@@ -8814,17 +7755,11 @@ func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor,
 // NnElu implements the operator nn.elu.
 func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.elu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnElu
+		if err = checkKeys("nn.elu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.elu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnElu; does != nil {
-			return does(c, out, self, alpha)
-		}
-		err = Refused("nn.elu", key)
-		return
+		return does(c, out, self, alpha)
 	}
 	r0, err = ops.NnElu(out, self, alpha)
 	if err == nil {
@@ -8836,17 +7771,11 @@ func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, 
 // Celu implements the operator celu.
 func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("celu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Celu
+		if err = checkKeys("celu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("celu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Celu; does != nil {
-			return does(c, out, self, alpha)
-		}
-		err = Refused("celu", key)
-		return
+		return does(c, out, self, alpha)
 	}
 	r0, err = ops.Celu(out, self, alpha)
 	if err == nil {
@@ -8858,17 +7787,11 @@ func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, e
 // Selu implements the operator selu.
 func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("selu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Selu
+		if err = checkKeys("selu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("selu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Selu; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("selu", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Selu(out, self)
 	if err == nil {
@@ -8880,14 +7803,11 @@ func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnEluGradient implements the operator nn.elu_gradient.
 func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		if err := unmixed("nn.elu_gradient", key, keys(given)|keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnEluGradient
+		if err = checkKeys("nn.elu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnEluGradient; does != nil {
-			return does(c, given, self, positive, negative, divisor)
-		}
-		err = Refused("nn.elu_gradient", key)
-		return
+		return does(c, given, self, positive, negative, divisor)
 	}
 	return ops.NnEluGradient(given, self, positive, negative, divisor)
 }
@@ -8895,17 +7815,11 @@ func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divis
 // NnSoftplus implements the operator nn.softplus.
 func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("nn.softplus", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnSoftplus
+		if err = checkKeys("nn.softplus", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.softplus", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnSoftplus; does != nil {
-			return does(c, out, self, beta, threshold)
-		}
-		err = Refused("nn.softplus", key)
-		return
+		return does(c, out, self, beta, threshold)
 	}
 	r0, err = ops.NnSoftplus(out, self, beta, threshold)
 	if err == nil {
@@ -8917,17 +7831,11 @@ func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *
 // NnLogsigmoid implements the operator nn.logsigmoid.
 func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.logsigmoid", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnLogsigmoid
+		if err = checkKeys("nn.logsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.logsigmoid", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnLogsigmoid; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("nn.logsigmoid", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.NnLogsigmoid(out, self)
 	if err == nil {
@@ -8939,14 +7847,11 @@ func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // NnSoftplusGradient implements the operator nn.softplus_gradient.
 func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		if err := unmixed("nn.softplus_gradient", key, keys(given)|keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnSoftplusGradient
+		if err = checkKeys("nn.softplus_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnSoftplusGradient; does != nil {
-			return does(c, given, self, beta, threshold)
-		}
-		err = Refused("nn.softplus_gradient", key)
-		return
+		return does(c, given, self, beta, threshold)
 	}
 	return ops.NnSoftplusGradient(given, self, beta, threshold)
 }
@@ -8954,17 +7859,11 @@ func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold floa
 // NnGelu implements the operator nn.gelu.
 func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.gelu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnGelu
+		if err = checkKeys("nn.gelu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.gelu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnGelu; does != nil {
-			return does(c, out, self, approximate)
-		}
-		err = Refused("nn.gelu", key)
-		return
+		return does(c, out, self, approximate)
 	}
 	r0, err = ops.NnGelu(out, self, approximate)
 	if err == nil {
@@ -8976,14 +7875,11 @@ func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Te
 // NnGeluGradient implements the operator nn.gelu_gradient.
 func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		if err := unmixed("nn.gelu_gradient", key, keys(given)|keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnGeluGradient
+		if err = checkKeys("nn.gelu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnGeluGradient; does != nil {
-			return does(c, given, self, approximate)
-		}
-		err = Refused("nn.gelu_gradient", key)
-		return
+		return does(c, given, self, approximate)
 	}
 	return ops.NnGeluGradient(given, self, approximate)
 }
@@ -8991,17 +7887,11 @@ func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 
 // NnSilu implements the operator nn.silu.
 func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.silu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnSilu
+		if err = checkKeys("nn.silu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.silu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnSilu; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("nn.silu", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.NnSilu(out, self)
 	if err == nil {
@@ -9013,14 +7903,11 @@ func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnSiluGradient implements the operator nn.silu_gradient.
 func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		if err := unmixed("nn.silu_gradient", key, keys(given)|keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnSiluGradient
+		if err = checkKeys("nn.silu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnSiluGradient; does != nil {
-			return does(c, given, self)
-		}
-		err = Refused("nn.silu_gradient", key)
-		return
+		return does(c, given, self)
 	}
 	return ops.NnSiluGradient(given, self)
 }
@@ -9028,17 +7915,11 @@ func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 // NnMish implements the operator nn.mish.
 func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.mish", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnMish
+		if err = checkKeys("nn.mish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.mish", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnMish; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("nn.mish", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.NnMish(out, self)
 	if err == nil {
@@ -9050,14 +7931,11 @@ func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnMishGradient implements the operator nn.mish_gradient.
 func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		if err := unmixed("nn.mish_gradient", key, keys(given)|keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NnMishGradient
+		if err = checkKeys("nn.mish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnMishGradient; does != nil {
-			return does(c, given, self)
-		}
-		err = Refused("nn.mish_gradient", key)
-		return
+		return does(c, given, self)
 	}
 	return ops.NnMishGradient(given, self)
 }
@@ -9065,11 +7943,11 @@ func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 // NnTanhshrink implements the operator nn.tanhshrink.
 func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnTanhshrink; does != nil {
-			return does(c, self)
+		does := backend(key).NnTanhshrink
+		if err = checkKeys("nn.tanhshrink", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.tanhshrink", key)
-		return
+		return does(c, self)
 	}
 	return ops.NnTanhshrink(self)
 }
@@ -9077,27 +7955,24 @@ func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnSoftsign implements the operator nn.softsign.
 func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnSoftsign; does != nil {
-			return does(c, self)
+		does := backend(key).NnSoftsign
+		if err = checkKeys("nn.softsign", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.softsign", key)
-		return
+		return does(c, self)
 	}
 	return ops.NnSoftsign(self)
 }
 
 // Rrelu implements the operator rrelu.
-func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("rrelu", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("rrelu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("rrelu", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Rrelu == nil {
-			err := Refused("rrelu", tensor.Quantized)
-			return nil, err
+			err = Refused("rrelu", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Rrelu; does != nil {
 			return does(c, out, self, lower, upper, training, g)
@@ -9107,7 +7982,7 @@ func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool
 }
 
 // NnGlu implements the operator nn.glu.
-func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnGlu; does != nil {
 			return does(c, self, dim)
@@ -9117,7 +7992,7 @@ func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 }
 
 // NnSoftmin implements the operator nn.softmin.
-func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnSoftmin; does != nil {
 			return does(c, self, dim, d)
@@ -9129,17 +8004,11 @@ func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.T
 // Softmax implements the operator nn.softmax.
 func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("nn.softmax", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Softmax
+		if err = checkKeys("nn.softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.softmax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Softmax; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("nn.softmax", key)
-		return
+		return does(c, out, self, dim, d)
 	}
 	r0, err = ops.Softmax(out, self, dim, d)
 	if err == nil {
@@ -9151,17 +8020,11 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 // LogSoftmax implements the operator nn.log_softmax.
 func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("nn.log_softmax", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).LogSoftmax
+		if err = checkKeys("nn.log_softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.log_softmax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LogSoftmax; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("nn.log_softmax", key)
-		return
+		return does(c, out, self, dim, d)
 	}
 	r0, err = ops.LogSoftmax(out, self, dim, d)
 	if err == nil {
@@ -9171,7 +8034,7 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 }
 
 // NnGumbelSoftmax implements the operator nn.gumbel_softmax.
-func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).NnGumbelSoftmax; does != nil {
 			return does(c, self, tau, hard, x4, dim, g)
@@ -9181,10 +8044,10 @@ func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 flo
 }
 
 // NnScaledDotProductAttention implements the operator nn.scaled_dot_product_attention.
-func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
+func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.scaled_dot_product_attention", key, keys(q)|keys(k)|keys(v)|keys(mask)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.scaled_dot_product_attention", key, tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), true); err != nil {
+			return
 		}
 		if does := backend(key).NnScaledDotProductAttention; does != nil {
 			return does(c, q, k, v, mask, dropout, causal, scale, grouped)
@@ -9196,14 +8059,11 @@ func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout f
 // NnAttention implements the operator nn.attention.
 func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
-		if err := unmixed("nn.attention", key, keys(query)|keys(k)|keys(value)|keys(mask)); err != nil {
-			return nil, nil, err
+		does := backend(key).NnAttention
+		if err = checkKeys("nn.attention", key, tensor.Sparse, keys(query)|keys(k)|keys(value)|keys(mask), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnAttention; does != nil {
-			return does(c, query, k, value, mask, causal, scale, laid)
-		}
-		err = Refused("nn.attention", key)
-		return
+		return does(c, query, k, value, mask, causal, scale, laid)
 	}
 	return ops.NnAttention(query, k, value, mask, causal, scale, laid)
 }
@@ -9211,30 +8071,24 @@ func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scal
 // NnAttentionGradient implements the operator nn.attention_gradient.
 func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
-		if err := unmixed("nn.attention_gradient", key, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse)); err != nil {
-			return nil, nil, nil, nil, err
+		does := backend(key).NnAttentionGradient
+		if err = checkKeys("nn.attention_gradient", key, tensor.Sparse, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnAttentionGradient; does != nil {
-			return does(c, given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
-		}
-		err = Refused("nn.attention_gradient", key)
-		return
+		return does(c, given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 	}
 	return ops.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 }
 
 // NnMultiHeadAttentionForward implements the operator nn.multi_head_attention_forward.
-func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {
-		if err := outOnly("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV)); err != nil {
-			return nil, nil, err
-		}
-		if err := unmixed("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), true); err != nil {
+			return
 		}
 		if c.quantized(keys(outWeight)|keys(outBias)) && backend(tensor.Quantized).NnMultiHeadAttentionForward == nil {
-			err := Refused("nn.multi_head_attention_forward", tensor.Quantized)
-			return nil, nil, err
+			err = Refused("nn.multi_head_attention_forward", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnMultiHeadAttentionForward; does != nil {
 			return does(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
@@ -9244,10 +8098,10 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 }
 
 // Conv1d implements the operator conv1d.
-func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).Conv1d; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
@@ -9257,10 +8111,10 @@ func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 }
 
 // Conv1dPadding implements the operator conv1d.
-func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).Conv1dPadding; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
@@ -9270,10 +8124,10 @@ func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 }
 
 // Conv2d implements the operator conv2d.
-func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).Conv2d; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
@@ -9283,10 +8137,10 @@ func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 }
 
 // Conv2dPadding implements the operator conv2d.
-func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).Conv2dPadding; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
@@ -9296,10 +8150,10 @@ func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 }
 
 // Conv3d implements the operator conv3d.
-func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).Conv3d; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
@@ -9309,10 +8163,10 @@ func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 }
 
 // Conv3dPadding implements the operator conv3d.
-func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).Conv3dPadding; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
@@ -9322,10 +8176,10 @@ func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 }
 
 // ConvTranspose1d implements the operator conv_transpose1d.
-func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv_transpose1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv_transpose1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).ConvTranspose1d; does != nil {
 			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
@@ -9335,10 +8189,10 @@ func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding,
 }
 
 // ConvTranspose2d implements the operator conv_transpose2d.
-func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv_transpose2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv_transpose2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).ConvTranspose2d; does != nil {
 			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
@@ -9348,10 +8202,10 @@ func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding,
 }
 
 // ConvTranspose3d implements the operator conv_transpose3d.
-func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv_transpose3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv_transpose3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).ConvTranspose3d; does != nil {
 			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
@@ -9361,10 +8215,10 @@ func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding,
 }
 
 // ConvTbc implements the operator conv_tbc.
-func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
+func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("conv_tbc", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("conv_tbc", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).ConvTbc; does != nil {
 			return does(c, self, weight, bias, pad)
@@ -9376,14 +8230,11 @@ func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tens
 // NnConvolution implements the operator nn.convolution.
 func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		if err := unmixed("nn.convolution", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		does := backend(key).NnConvolution
+		if err = checkKeys("nn.convolution", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnConvolution; does != nil {
-			return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
-		}
-		err = Refused("nn.convolution", key)
-		return
+		return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
 	}
 	return ops.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
@@ -9391,14 +8242,11 @@ func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, pad
 // NnConvolutionTranspose implements the operator nn.convolution_transpose.
 func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		if err := unmixed("nn.convolution_transpose", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		does := backend(key).NnConvolutionTranspose
+		if err = checkKeys("nn.convolution_transpose", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnConvolutionTranspose; does != nil {
-			return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
-		}
-		err = Refused("nn.convolution_transpose", key)
-		return
+		return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
 	}
 	return ops.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
@@ -9406,30 +8254,24 @@ func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, st
 // NnConvolutionWeight implements the operator nn.convolution_weight.
 func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(results)); key != 0 {
-		if err := unmixed("nn.convolution_weight", key, keys(self)|keys(results)); err != nil {
-			return nil, err
+		does := backend(key).NnConvolutionWeight
+		if err = checkKeys("nn.convolution_weight", key, tensor.Sparse, keys(self)|keys(results), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnConvolutionWeight; does != nil {
-			return does(c, self, results, sizes, stride, padding, dilation, groups, format)
-		}
-		err = Refused("nn.convolution_weight", key)
-		return
+		return does(c, self, results, sizes, stride, padding, dilation, groups, format)
 	}
 	return ops.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
 }
 
 // Dropout implements the operator dropout.
-func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("dropout", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("dropout", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Dropout == nil {
-			err := Refused("dropout", tensor.Quantized)
-			return nil, err
+			err = Refused("dropout", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Dropout; does != nil {
 			return does(c, out, self, p, train, g)
@@ -9439,17 +8281,14 @@ func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.
 }
 
 // FeatureDropout implements the operator feature_dropout.
-func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("feature_dropout", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("feature_dropout", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("feature_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FeatureDropout == nil {
-			err := Refused("feature_dropout", tensor.Quantized)
-			return nil, err
+			err = Refused("feature_dropout", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FeatureDropout; does != nil {
 			return does(c, out, self, p, train, g)
@@ -9459,17 +8298,14 @@ func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *
 }
 
 // NnDropout1d implements the operator nn.dropout1d.
-func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("nn.dropout1d", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nn.dropout1d", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.dropout1d", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout1d == nil {
-			err := Refused("nn.dropout1d", tensor.Quantized)
-			return nil, err
+			err = Refused("nn.dropout1d", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnDropout1d; does != nil {
 			return does(c, out, self, p, training, g)
@@ -9479,17 +8315,14 @@ func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *
 }
 
 // NnDropout2d implements the operator nn.dropout2d.
-func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("nn.dropout2d", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nn.dropout2d", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.dropout2d", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout2d == nil {
-			err := Refused("nn.dropout2d", tensor.Quantized)
-			return nil, err
+			err = Refused("nn.dropout2d", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnDropout2d; does != nil {
 			return does(c, out, self, p, training, g)
@@ -9499,17 +8332,14 @@ func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *
 }
 
 // NnDropout3d implements the operator nn.dropout3d.
-func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("nn.dropout3d", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nn.dropout3d", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.dropout3d", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout3d == nil {
-			err := Refused("nn.dropout3d", tensor.Quantized)
-			return nil, err
+			err = Refused("nn.dropout3d", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnDropout3d; does != nil {
 			return does(c, out, self, p, training, g)
@@ -9519,17 +8349,14 @@ func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *
 }
 
 // AlphaDropout implements the operator alpha_dropout.
-func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("alpha_dropout", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("alpha_dropout", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).AlphaDropout == nil {
-			err := Refused("alpha_dropout", tensor.Quantized)
-			return nil, err
+			err = Refused("alpha_dropout", tensor.Quantized)
+			return
 		}
 		if does := backend(key).AlphaDropout; does != nil {
 			return does(c, out, self, p, train, g)
@@ -9539,17 +8366,14 @@ func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *ra
 }
 
 // FeatureAlphaDropout implements the operator feature_alpha_dropout.
-func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("feature_alpha_dropout", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("feature_alpha_dropout", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("feature_alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).FeatureAlphaDropout == nil {
-			err := Refused("feature_alpha_dropout", tensor.Quantized)
-			return nil, err
+			err = Refused("feature_alpha_dropout", tensor.Quantized)
+			return
 		}
 		if does := backend(key).FeatureAlphaDropout; does != nil {
 			return does(c, out, self, p, train, g)
@@ -9559,17 +8383,14 @@ func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool
 }
 
 // NnLinear implements the operator nn.linear.
-func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := outOnly("nn.linear", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nn.linear", key, keys(out)|keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.linear", key, keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NnLinear == nil {
-			err := Refused("nn.linear", tensor.Quantized)
-			return nil, err
+			err = Refused("nn.linear", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnLinear; does != nil {
 			return does(c, out, self, weight, bias)
@@ -9579,10 +8400,10 @@ func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, e
 }
 
 // NnBilinear implements the operator bilinear.
-func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err := unmixed("bilinear", key, keys(first)|keys(second)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("bilinear", key, tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).NnBilinear; does != nil {
 			return does(c, first, second, weight, bias)
@@ -9592,17 +8413,14 @@ func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Ten
 }
 
 // NnNormalize implements the operator nn.normalize.
-func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
+func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.normalize", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nn.normalize", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.normalize", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NnNormalize == nil {
-			err := Refused("nn.normalize", tensor.Quantized)
-			return nil, err
+			err = Refused("nn.normalize", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnNormalize; does != nil {
 			return does(c, out, self, p, dim, eps)
@@ -9612,10 +8430,10 @@ func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps f
 }
 
 // PairwiseDistance implements the operator pairwise_distance.
-func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
+func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
-		if err := unmixed("pairwise_distance", key, keys(x1)|keys(x2)); err != nil {
-			return nil, err
+		if err = checkKeys("pairwise_distance", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
+			return
 		}
 		if does := backend(key).PairwiseDistance; does != nil {
 			return does(c, x1, x2, p, eps, keepdim)
@@ -9625,7 +8443,7 @@ func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim boo
 }
 
 // NnOneHot implements the operator nn.one_hot.
-func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
+func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).NnOneHot; does != nil {
 			return does(c, self, classes)
@@ -9635,7 +8453,7 @@ func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error
 }
 
 // PixelShuffle implements the operator pixel_shuffle.
-func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).PixelShuffle; does != nil {
 			return does(c, self, factor)
@@ -9645,7 +8463,7 @@ func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, er
 }
 
 // PixelUnshuffle implements the operator pixel_unshuffle.
-func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).PixelUnshuffle; does != nil {
 			return does(c, self, factor)
@@ -9655,7 +8473,7 @@ func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, 
 }
 
 // ChannelShuffle implements the operator channel_shuffle.
-func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
+func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ChannelShuffle; does != nil {
 			return does(c, self, groups)
@@ -9665,7 +8483,7 @@ func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, 
 }
 
 // NnPad implements the operator nn.pad.
-func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
+func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnPad; does != nil {
 			return does(c, self, pad, mode, value)
@@ -9675,7 +8493,7 @@ func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64
 }
 
 // NnPadInside implements the operator nn.pad_inside.
-func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnPadInside; does != nil {
 			return does(c, self, pad, mode)
@@ -9685,7 +8503,7 @@ func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor
 }
 
 // NnPadGradient implements the operator nn.pad_gradient.
-func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
 		if does := backend(key).NnPadGradient; does != nil {
 			return does(c, given, pad, mode)
@@ -9695,10 +8513,10 @@ func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*ten
 }
 
 // NnEmbedding implements the operator nn.embedding.
-func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
-		if err := unmixed("nn.embedding", key, keys(self)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.embedding", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnEmbedding; does != nil {
 			return does(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
@@ -9708,10 +8526,10 @@ func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *
 }
 
 // Embedding implements the operator embedding.
-func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(weight) | keys(indices)); key != 0 {
-		if err := unmixed("embedding", key, keys(weight)|keys(indices)); err != nil {
-			return nil, err
+		if err = checkKeys("embedding", key, tensor.Sparse, keys(weight)|keys(indices), true); err != nil {
+			return
 		}
 		if does := backend(key).Embedding; does != nil {
 			return does(c, weight, indices, padding, byFrequency, sparse)
@@ -9721,10 +8539,10 @@ func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequenc
 }
 
 // EmbeddingRenorm implements the operator embedding_renorm_.
-func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) error {
+func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) (err error) {
 	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
-		if err := unmixed("embedding_renorm_", key, keys(self)|keys(indices)); err != nil {
-			return err
+		if err = checkKeys("embedding_renorm_", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
+			return
 		}
 		if does := backend(key).EmbeddingRenorm; does != nil {
 			return does(c, self, indices, maxNorm, normType)
@@ -9734,10 +8552,10 @@ func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType flo
 }
 
 // EmbeddingBag implements the operator embedding_bag.
-func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(weight) | keys(indices) | keys(offsets) | keys(values)); key != 0 {
-		if err := unmixed("embedding_bag", key, keys(weight)|keys(indices)|keys(offsets)|keys(values)); err != nil {
-			return nil, nil, nil, nil, err
+		if err = checkKeys("embedding_bag", key, tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), true); err != nil {
+			return
 		}
 		if does := backend(key).EmbeddingBag; does != nil {
 			return does(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
@@ -9747,10 +8565,10 @@ func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency b
 }
 
 // NnEmbeddingBag implements the operator nn.embedding_bag.
-func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(offsets) | keys(values)); key != 0 {
-		if err := unmixed("nn.embedding_bag", key, keys(self)|keys(weight)|keys(offsets)|keys(values)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.embedding_bag", key, tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), true); err != nil {
+			return
 		}
 		if does := backend(key).NnEmbeddingBag; does != nil {
 			return does(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
@@ -9760,10 +8578,10 @@ func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float
 }
 
 // NnBag implements the operator nn.bag.
-func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error) {
+func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(weight) | keys(crow) | keys(col) | keys(values)); key != 0 {
-		if err := unmixed("nn.bag", key, keys(weight)|keys(crow)|keys(col)|keys(values)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.bag", key, tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), true); err != nil {
+			return
 		}
 		if does := backend(key).NnBag; does != nil {
 			return does(c, weight, crow, col, values, x5, x6)
@@ -9773,10 +8591,10 @@ func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tens
 }
 
 // NnL1Loss implements the operator nn.l1_loss.
-func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.l1_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.l1_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnL1Loss; does != nil {
 			return does(c, self, target, average, reduce, reduction, weight)
@@ -9786,10 +8604,10 @@ func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, red
 }
 
 // NnMseLoss implements the operator nn.mse_loss.
-func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.mse_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.mse_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMseLoss; does != nil {
 			return does(c, self, target, average, reduce, reduction, weight)
@@ -9799,10 +8617,10 @@ func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, re
 }
 
 // NnSmoothL1Loss implements the operator nn.smooth_l1_loss.
-func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
+func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.smooth_l1_loss", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.smooth_l1_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnSmoothL1Loss; does != nil {
 			return does(c, self, target, average, reduce, reduction, beta)
@@ -9812,10 +8630,10 @@ func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Boo
 }
 
 // NnHuberLoss implements the operator nn.huber_loss.
-func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.huber_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.huber_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnHuberLoss; does != nil {
 			return does(c, self, target, reduction, delta, weight)
@@ -9825,10 +8643,10 @@ func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta fl
 }
 
 // NnKlDiv implements the operator nn.kl_div.
-func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
+func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.kl_div", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.kl_div", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnKlDiv; does != nil {
 			return does(c, self, target, average, reduce, reduction, logTarget)
@@ -9838,10 +8656,10 @@ func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, redu
 }
 
 // NnNllLoss implements the operator nn.nll_loss.
-func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.nll_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnNllLoss; does != nil {
 			return does(c, self, target, weight, average, ignore, reduce, reduction)
@@ -9851,10 +8669,10 @@ func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ig
 }
 
 // NnCrossEntropy implements the operator nn.cross_entropy.
-func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
+func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(1)); key != 0 {
-		if err := unmixed("nn.cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnCrossEntropy; does != nil {
 			return does(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
@@ -9864,10 +8682,10 @@ func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Boo
 }
 
 // NnBinaryCrossEntropy implements the operator nn.binary_cross_entropy.
-func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.binary_cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.binary_cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnBinaryCrossEntropy; does != nil {
 			return does(c, self, target, weight, average, reduce, reduction)
@@ -9877,10 +8695,10 @@ func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, 
 }
 
 // NnBinaryCrossEntropyEach implements the operator nn.binary_cross_entropy_each.
-func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
-		if err := unmixed("nn.binary_cross_entropy_each", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.binary_cross_entropy_each", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnBinaryCrossEntropyEach; does != nil {
 			return does(c, self, target)
@@ -9890,10 +8708,10 @@ func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tens
 }
 
 // NnBinaryCrossEntropyWithLogits implements the operator nn.binary_cross_entropy_with_logits.
-func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.binary_cross_entropy_with_logits", key, keys(self)|keys(target)|keys(weight)|keys(positive)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.binary_cross_entropy_with_logits", key, tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), true); err != nil {
+			return
 		}
 		if does := backend(key).NnBinaryCrossEntropyWithLogits; does != nil {
 			return does(c, self, target, weight, average, reduce, reduction, positive)
@@ -9903,10 +8721,10 @@ func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor,
 }
 
 // NnPoissonNllLoss implements the operator nn.poisson_nll_loss.
-func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.poisson_nll_loss", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.poisson_nll_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnPoissonNllLoss; does != nil {
 			return does(c, self, target, logInput, full, average, eps, reduce, reduction)
@@ -9916,10 +8734,10 @@ func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, 
 }
 
 // NnGaussianNllLoss implements the operator nn.gaussian_nll_loss.
-func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(variance)); key != 0 {
-		if err := unmixed("nn.gaussian_nll_loss", key, keys(self)|keys(target)|keys(variance)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.gaussian_nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(variance), true); err != nil {
+			return
 		}
 		if does := backend(key).NnGaussianNllLoss; does != nil {
 			return does(c, self, target, variance, full, eps, reduction)
@@ -9929,10 +8747,10 @@ func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool,
 }
 
 // NnHingeEmbeddingLoss implements the operator nn.hinge_embedding_loss.
-func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.hinge_embedding_loss", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.hinge_embedding_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnHingeEmbeddingLoss; does != nil {
 			return does(c, self, target, margin, average, reduce, reduction)
@@ -9942,10 +8760,10 @@ func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, a
 }
 
 // NnMarginRankingLoss implements the operator nn.margin_ranking_loss.
-func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.margin_ranking_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.margin_ranking_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMarginRankingLoss; does != nil {
 			return does(c, first, second, target, margin, average, reduce, reduction)
@@ -9955,10 +8773,10 @@ func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin fl
 }
 
 // NnSoftMarginLoss implements the operator nn.soft_margin_loss.
-func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.soft_margin_loss", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnSoftMarginLoss; does != nil {
 			return does(c, self, target, average, reduce, reduction)
@@ -9968,10 +8786,10 @@ func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.B
 }
 
 // NnMultiMarginLoss implements the operator nn.multi_margin_loss.
-func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.multi_margin_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.multi_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMultiMarginLoss; does != nil {
 			return does(c, self, target, p, margin, weight, average, reduce, reduction)
@@ -9981,10 +8799,10 @@ func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin floa
 }
 
 // NnMultilabelMarginLoss implements the operator nn.multilabel_margin_loss.
-func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.multilabel_margin_loss", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.multilabel_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMultilabelMarginLoss; does != nil {
 			return does(c, self, target, average, reduce, reduction)
@@ -9994,10 +8812,10 @@ func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce
 }
 
 // NnMultilabelSoftMarginLoss implements the operator nn.multilabel_soft_margin_loss.
-func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
-		if err := unmixed("nn.multilabel_soft_margin_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.multilabel_soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMultilabelSoftMarginLoss; does != nil {
 			return does(c, self, target, weight, average, reduce, reduction)
@@ -10007,10 +8825,10 @@ func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, ave
 }
 
 // NnCosineEmbeddingLoss implements the operator nn.cosine_embedding_loss.
-func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.cosine_embedding_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.cosine_embedding_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
+			return
 		}
 		if does := backend(key).NnCosineEmbeddingLoss; does != nil {
 			return does(c, first, second, target, margin, average, reduce, reduction)
@@ -10020,10 +8838,10 @@ func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin 
 }
 
 // NnTripletMarginLoss implements the operator nn.triplet_margin_loss.
-func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(anchor) | keys(positive) | keys(negative) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.triplet_margin_loss", key, keys(anchor)|keys(positive)|keys(negative)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.triplet_margin_loss", key, tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), true); err != nil {
+			return
 		}
 		if does := backend(key).NnTripletMarginLoss; does != nil {
 			return does(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
@@ -10033,10 +8851,10 @@ func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, marg
 }
 
 // NnPick implements the operator nn.pick.
-func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(index)); key != 0 {
-		if err := unmixed("nn.pick", key, keys(self)|keys(index)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.pick", key, tensor.Sparse, keys(self)|keys(index), true); err != nil {
+			return
 		}
 		if does := backend(key).NnPick; does != nil {
 			return does(c, self, dim, index)
@@ -10048,14 +8866,11 @@ func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tens
 // NnSquaredError implements the operator nn.squared_error.
 func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
-		if err := unmixed("nn.squared_error", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		does := backend(key).NnSquaredError
+		if err = checkKeys("nn.squared_error", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnSquaredError; does != nil {
-			return does(c, self, target)
-		}
-		err = Refused("nn.squared_error", key)
-		return
+		return does(c, self, target)
 	}
 	return ops.NnSquaredError(self, target)
 }
@@ -10063,23 +8878,20 @@ func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err
 // NnHuberEach implements the operator nn.huber_each.
 func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
-		if err := unmixed("nn.huber_each", key, keys(self)|keys(target)); err != nil {
-			return nil, err
+		does := backend(key).NnHuberEach
+		if err = checkKeys("nn.huber_each", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnHuberEach; does != nil {
-			return does(c, self, target, delta, scale)
-		}
-		err = Refused("nn.huber_each", key)
-		return
+		return does(c, self, target, delta, scale)
 	}
 	return ops.NnHuberEach(self, target, delta, scale)
 }
 
 // CtcLoss implements the operator ctc_loss.
-func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
-		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)); err != nil {
-			return nil, err
+		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
+			return
 		}
 		if does := backend(key).CtcLoss; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
@@ -10089,10 +8901,10 @@ func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank,
 }
 
 // CtcLossTensor implements the operator ctc_loss.
-func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
-		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
-			return nil, err
+		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
+			return
 		}
 		if does := backend(key).CtcLossTensor; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
@@ -10102,10 +8914,10 @@ func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, r
 }
 
 // NnCtcLoss implements the operator nn.ctc_loss.
-func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
-		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
+			return
 		}
 		if does := backend(key).NnCtcLoss; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
@@ -10115,10 +8927,10 @@ func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blan
 }
 
 // NnCtcLossTensor implements the operator nn.ctc_loss.
-func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
-		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
+			return
 		}
 		if does := backend(key).NnCtcLossTensor; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
@@ -10130,14 +8942,11 @@ func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank 
 // NnAlignment implements the operator nn.alignment.
 func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
-		if err := unmixed("nn.alignment", key, keys(logs)|keys(targets)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).NnAlignment
+		if err = checkKeys("nn.alignment", key, tensor.Sparse, keys(logs)|keys(targets), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnAlignment; does != nil {
-			return does(c, logs, targets, times, labels, blank, finite)
-		}
-		err = Refused("nn.alignment", key)
-		return
+		return does(c, logs, targets, times, labels, blank, finite)
 	}
 	return ops.NnAlignment(logs, targets, times, labels, blank, finite)
 }
@@ -10145,23 +8954,20 @@ func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, bl
 // NnAlignmentGradient implements the operator nn.alignment_gradient.
 func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
-		if err := unmixed("nn.alignment_gradient", key, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward)); err != nil {
-			return nil, err
+		does := backend(key).NnAlignmentGradient
+		if err = checkKeys("nn.alignment_gradient", key, tensor.Sparse, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnAlignmentGradient; does != nil {
-			return does(c, given, logs, targets, times, labels, blank, finite, losses, forward)
-		}
-		err = Refused("nn.alignment_gradient", key)
-		return
+		return does(c, given, logs, targets, times, labels, blank, finite, losses, forward)
 	}
 	return ops.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
 }
 
 // NnLinearCrossEntropy implements the operator nn.linear_cross_entropy.
-func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
-		if err := unmixed("nn.linear_cross_entropy", key, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.linear_cross_entropy", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnLinearCrossEntropy; does != nil {
 			return does(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
@@ -10171,10 +8977,10 @@ func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Ten
 }
 
 // NnLinearLosses implements the operator nn.linear_losses.
-func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
+func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
-		if err := unmixed("nn.linear_losses", key, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.linear_losses", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).NnLinearLosses; does != nil {
 			return does(c, self, linear, target, bias, weight, left, rows)
@@ -10184,10 +8990,10 @@ func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, l
 }
 
 // NativeLayerNorm implements the operator native_layer_norm.
-func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err := unmixed("native_layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("native_layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).NativeLayerNorm; does != nil {
 			return does(c, self, last, weight, bias, eps)
@@ -10197,10 +9003,10 @@ func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *te
 }
 
 // LayerNorm implements the operator layer_norm.
-func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
+func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err := unmixed("layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).LayerNorm; does != nil {
 			return does(c, self, last, weight, bias, eps, x6)
@@ -10210,10 +9016,10 @@ func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 }
 
 // NnLayerNorm implements the operator nn.layer_norm.
-func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err := unmixed("nn.layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).NnLayerNorm; does != nil {
 			return does(c, self, last, weight, bias, eps)
@@ -10223,10 +9029,10 @@ func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor
 }
 
 // RmsNorm implements the operator rms_norm.
-func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
+func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | c.casting(2)); key != 0 {
-		if err := unmixed("rms_norm", key, keys(self)|keys(weight)); err != nil {
-			return nil, err
+		if err = checkKeys("rms_norm", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
+			return
 		}
 		if does := backend(key).RmsNorm; does != nil {
 			return does(c, self, last, weight, eps)
@@ -10236,10 +9042,10 @@ func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, e
 }
 
 // NativeGroupNorm implements the operator native_group_norm.
-func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		if err := unmixed("native_group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("native_group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).NativeGroupNorm; does != nil {
 			return does(c, self, weight, bias, examples, channels, span, groups, eps)
@@ -10249,10 +9055,10 @@ func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channe
 }
 
 // GroupNorm implements the operator group_norm.
-func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
+func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err := unmixed("group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).GroupNorm; does != nil {
 			return does(c, self, groups, weight, bias, eps, x6)
@@ -10262,10 +9068,10 @@ func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.T
 }
 
 // NnGroupNorm implements the operator nn.group_norm.
-func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err := unmixed("nn.group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).NnGroupNorm; does != nil {
 			return does(c, self, groups, weight, bias, eps)
@@ -10275,10 +9081,10 @@ func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor
 }
 
 // NativeBatchNorm implements the operator native_batch_norm.
-func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
-		if err := unmixed("native_batch_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("native_batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
+			return
 		}
 		if does := backend(key).NativeBatchNorm; does != nil {
 			return does(c, self, weight, bias, mean, variance, training, momentum, eps)
@@ -10288,10 +9094,10 @@ func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, 
 }
 
 // BatchNorm implements the operator batch_norm.
-func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
+func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
-		if err := unmixed("batch_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
-			return nil, err
+		if err = checkKeys("batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
+			return
 		}
 		if does := backend(key).BatchNorm; does != nil {
 			return does(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
@@ -10301,10 +9107,10 @@ func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, traini
 }
 
 // NnBatchNorm implements the operator nn.batch_norm.
-func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
+func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
-		if err := unmixed("nn.batch_norm", key, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.batch_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).NnBatchNorm; does != nil {
 			return does(c, self, mean, variance, weight, bias, training, momentum, eps)
@@ -10314,10 +9120,10 @@ func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, trai
 }
 
 // InstanceNorm implements the operator instance_norm.
-func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
+func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
-		if err := unmixed("instance_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
-			return nil, err
+		if err = checkKeys("instance_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
+			return
 		}
 		if does := backend(key).InstanceNorm; does != nil {
 			return does(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
@@ -10327,10 +9133,10 @@ func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inp
 }
 
 // NnInstanceNorm implements the operator nn.instance_norm.
-func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
+func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
-		if err := unmixed("nn.instance_norm", key, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.instance_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
+			return
 		}
 		if does := backend(key).NnInstanceNorm; does != nil {
 			return does(c, self, mean, variance, weight, bias, inputs, momentum, eps)
@@ -10340,7 +9146,7 @@ func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, i
 }
 
 // NnLocalResponseNorm implements the operator nn.local_response_norm.
-func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
+func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLocalResponseNorm; does != nil {
 			return does(c, self, size, alpha, beta, k)
@@ -10352,14 +9158,11 @@ func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k
 // NnNormalizeGroups implements the operator nn.normalize_groups.
 func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		if err := unmixed("nn.normalize_groups", key, keys(self)|keys(weight)|keys(bias)); err != nil {
-			return nil, nil, nil, nil, err
+		does := backend(key).NnNormalizeGroups
+		if err = checkKeys("nn.normalize_groups", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnNormalizeGroups; does != nil {
-			return does(c, self, weight, bias, examples, groups, channels, eps, centred, rounded)
-		}
-		err = Refused("nn.normalize_groups", key)
-		return
+		return does(c, self, weight, bias, examples, groups, channels, eps, centred, rounded)
 	}
 	return ops.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 }
@@ -10367,14 +9170,11 @@ func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, grou
 // NnNormalizeGroupsGradient implements the operator nn.normalize_groups_gradient.
 func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
-		if err := unmixed("nn.normalize_groups_gradient", key, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).NnNormalizeGroupsGradient
+		if err = checkKeys("nn.normalize_groups_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnNormalizeGroupsGradient; does != nil {
-			return does(c, given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
-		}
-		err = Refused("nn.normalize_groups_gradient", key)
-		return
+		return does(c, given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
 	}
 	return ops.NnNormalizeGroupsGradient(given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
 }
@@ -10382,14 +9182,11 @@ func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.T
 // NnNormalizeChannels implements the operator nn.normalize_channels.
 func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
-		if err := unmixed("nn.normalize_channels", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd)); err != nil {
-			return nil, nil, nil, nil, err
+		does := backend(key).NnNormalizeChannels
+		if err = checkKeys("nn.normalize_channels", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnNormalizeChannels; does != nil {
-			return does(c, self, weight, bias, mean, rstd, eps, rounded)
-		}
-		err = Refused("nn.normalize_channels", key)
-		return
+		return does(c, self, weight, bias, mean, rstd, eps, rounded)
 	}
 	return ops.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 }
@@ -10397,20 +9194,17 @@ func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, 
 // NnNormalizeChannelsGradient implements the operator nn.normalize_channels_gradient.
 func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
-		if err := unmixed("nn.normalize_channels_gradient", key, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).NnNormalizeChannelsGradient
+		if err = checkKeys("nn.normalize_channels_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnNormalizeChannelsGradient; does != nil {
-			return does(c, given, self, mean, rstd, weight, fixed, whole, affine)
-		}
-		err = Refused("nn.normalize_channels_gradient", key)
-		return
+		return does(c, given, self, mean, rstd, weight, fixed, whole, affine)
 	}
 	return ops.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
 }
 
 // MaxPool1d implements the operator max_pool1d.
-func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MaxPool1d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
@@ -10420,7 +9214,7 @@ func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []
 }
 
 // MaxPool2d implements the operator max_pool2d.
-func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MaxPool2d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
@@ -10430,7 +9224,7 @@ func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []
 }
 
 // MaxPool3d implements the operator max_pool3d.
-func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).MaxPool3d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
@@ -10440,7 +9234,7 @@ func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []
 }
 
 // MaxPool1dWithIndices implements the operator max_pool1d_with_indices.
-func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).MaxPool1dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
@@ -10450,7 +9244,7 @@ func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, 
 }
 
 // NnMaxPool2dWithIndices implements the operator nn.max_pool2d_with_indices.
-func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnMaxPool2dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
@@ -10460,7 +9254,7 @@ func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding
 }
 
 // NnMaxPool3dWithIndices implements the operator nn.max_pool3d_with_indices.
-func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnMaxPool3dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
@@ -10470,17 +9264,14 @@ func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding
 }
 
 // AvgPool1d implements the operator avg_pool1d.
-func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
+func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("avg_pool1d", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("avg_pool1d", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("avg_pool1d", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).AvgPool1d == nil {
-			err := Refused("avg_pool1d", tensor.Quantized)
-			return nil, err
+			err = Refused("avg_pool1d", tensor.Quantized)
+			return
 		}
 		if does := backend(key).AvgPool1d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad)
@@ -10490,17 +9281,14 @@ func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64
 }
 
 // NnAvgPool2d implements the operator nn.avg_pool2d.
-func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nn.avg_pool2d", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nn.avg_pool2d", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.avg_pool2d", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NnAvgPool2d == nil {
-			err := Refused("nn.avg_pool2d", tensor.Quantized)
-			return nil, err
+			err = Refused("nn.avg_pool2d", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnAvgPool2d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
@@ -10510,17 +9298,14 @@ func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int
 }
 
 // NnAvgPool3d implements the operator nn.avg_pool3d.
-func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err := outOnly("nn.avg_pool3d", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nn.avg_pool3d", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.avg_pool3d", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NnAvgPool3d == nil {
-			err := Refused("nn.avg_pool3d", tensor.Quantized)
-			return nil, err
+			err = Refused("nn.avg_pool3d", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NnAvgPool3d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
@@ -10530,7 +9315,7 @@ func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int
 }
 
 // AdaptiveAvgPool1d implements the operator adaptive_avg_pool1d.
-func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).AdaptiveAvgPool1d; does != nil {
 			return does(c, self, sizes)
@@ -10540,7 +9325,7 @@ func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tens
 }
 
 // NnAdaptiveAvgPool2d implements the operator nn.adaptive_avg_pool2d.
-func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnAdaptiveAvgPool2d; does != nil {
 			return does(c, self, sizes)
@@ -10550,7 +9335,7 @@ func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Te
 }
 
 // NnAdaptiveAvgPool3d implements the operator nn.adaptive_avg_pool3d.
-func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnAdaptiveAvgPool3d; does != nil {
 			return does(c, self, sizes)
@@ -10560,7 +9345,7 @@ func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Te
 }
 
 // AdaptiveMaxPool1d implements the operator adaptive_max_pool1d.
-func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).AdaptiveMaxPool1d; does != nil {
 			return does(c, self, sizes)
@@ -10570,7 +9355,7 @@ func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tens
 }
 
 // NnAdaptiveMaxPool2dWithIndices implements the operator nn.adaptive_max_pool2d_with_indices.
-func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnAdaptiveMaxPool2dWithIndices; does != nil {
 			return does(c, self, sizes)
@@ -10580,7 +9365,7 @@ func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) 
 }
 
 // NnAdaptiveMaxPool3dWithIndices implements the operator nn.adaptive_max_pool3d_with_indices.
-func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
 			return does(c, self, sizes)
@@ -10590,7 +9375,7 @@ func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) 
 }
 
 // NnLpPool1d implements the operator nn.lp_pool1d.
-func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLpPool1d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
@@ -10600,7 +9385,7 @@ func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 }
 
 // NnLpPool2d implements the operator nn.lp_pool2d.
-func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLpPool2d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
@@ -10610,7 +9395,7 @@ func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 }
 
 // NnLpPool3d implements the operator nn.lp_pool3d.
-func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnLpPool3d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
@@ -10620,10 +9405,10 @@ func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 }
 
 // NnMaxUnpool1d implements the operator nn.max_unpool1d.
-func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
-		if err := unmixed("nn.max_unpool1d", key, keys(self)|keys(indices)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.max_unpool1d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMaxUnpool1d; does != nil {
 			return does(c, self, indices, kernel, stride, padding, sizes)
@@ -10633,10 +9418,10 @@ func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding
 }
 
 // NnMaxUnpool2d implements the operator nn.max_unpool2d.
-func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
-		if err := unmixed("nn.max_unpool2d", key, keys(self)|keys(indices)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.max_unpool2d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMaxUnpool2d; does != nil {
 			return does(c, self, indices, kernel, stride, padding, sizes)
@@ -10646,10 +9431,10 @@ func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding
 }
 
 // NnMaxUnpool3d implements the operator nn.max_unpool3d.
-func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
-		if err := unmixed("nn.max_unpool3d", key, keys(self)|keys(indices)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.max_unpool3d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
+			return
 		}
 		if does := backend(key).NnMaxUnpool3d; does != nil {
 			return does(c, self, indices, kernel, stride, padding, sizes)
@@ -10661,11 +9446,11 @@ func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding
 // NnLargest implements the operator nn.largest.
 func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnLargest; does != nil {
-			return does(c, self, sizes, taps, stride, padding, dilation, format)
+		does := backend(key).NnLargest
+		if err = checkKeys("nn.largest", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.largest", key)
-		return
+		return does(c, self, sizes, taps, stride, padding, dilation, format)
 	}
 	return ops.NnLargest(self, sizes, taps, stride, padding, dilation, format)
 }
@@ -10673,11 +9458,11 @@ func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 // NnLargestPlaces implements the operator nn.largest_places.
 func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnLargestPlaces; does != nil {
-			return does(c, self, sizes, taps, stride, padding, dilation, format)
+		does := backend(key).NnLargestPlaces
+		if err = checkKeys("nn.largest_places", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.largest_places", key)
-		return
+		return does(c, self, sizes, taps, stride, padding, dilation, format)
 	}
 	return ops.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
 }
@@ -10685,14 +9470,11 @@ func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, 
 // NnFractionalLargest implements the operator nn.fractional_largest.
 func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
-		if err := unmixed("nn.fractional_largest", key, keys(self)|keys(samples)); err != nil {
-			return nil, nil, err
+		does := backend(key).NnFractionalLargest
+		if err = checkKeys("nn.fractional_largest", key, tensor.Sparse, keys(self)|keys(samples), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnFractionalLargest; does != nil {
-			return does(c, self, samples, sizes, taps)
-		}
-		err = Refused("nn.fractional_largest", key)
-		return
+		return does(c, self, samples, sizes, taps)
 	}
 	return ops.NnFractionalLargest(self, samples, sizes, taps)
 }
@@ -10700,14 +9482,11 @@ func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int
 // NnAddAtPlaces implements the operator nn.add_at_places.
 func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(indices)); key != 0 {
-		if err := unmixed("nn.add_at_places", key, keys(given)|keys(indices)); err != nil {
-			return nil, err
+		does := backend(key).NnAddAtPlaces
+		if err = checkKeys("nn.add_at_places", key, tensor.Sparse, keys(given)|keys(indices), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnAddAtPlaces; does != nil {
-			return does(c, given, indices, sizes, format)
-		}
-		err = Refused("nn.add_at_places", key)
-		return
+		return does(c, given, indices, sizes, format)
 	}
 	return ops.NnAddAtPlaces(given, indices, sizes, format)
 }
@@ -10715,11 +9494,11 @@ func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format 
 // NnAverage implements the operator nn.average.
 func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnAverage; does != nil {
-			return does(c, self, sizes, taps, stride, padding, padded, divisor, format)
+		does := backend(key).NnAverage
+		if err = checkKeys("nn.average", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.average", key)
-		return
+		return does(c, self, sizes, taps, stride, padding, padded, divisor, format)
 	}
 	return ops.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
 }
@@ -10727,20 +9506,20 @@ func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64
 // NnAverageGradient implements the operator nn.average_gradient.
 func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
-		if does := backend(key).NnAverageGradient; does != nil {
-			return does(c, given, sizes, taps, stride, padding, padded, divisor, format)
+		does := backend(key).NnAverageGradient
+		if err = checkKeys("nn.average_gradient", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.average_gradient", key)
-		return
+		return does(c, given, sizes, taps, stride, padding, padded, divisor, format)
 	}
 	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
 }
 
 // NnFractionalMaxPool2d implements the operator nn.fractional_max_pool2d.
-func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err := unmixed("nn.fractional_max_pool2d", key, keys(self)|keys(samples)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.fractional_max_pool2d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
+			return
 		}
 		if does := backend(key).NnFractionalMaxPool2d; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
@@ -10750,10 +9529,10 @@ func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, r
 }
 
 // NnFractionalMaxPool2dWithIndices implements the operator nn.fractional_max_pool2d_with_indices.
-func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err := unmixed("nn.fractional_max_pool2d_with_indices", key, keys(self)|keys(samples)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("nn.fractional_max_pool2d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
+			return
 		}
 		if does := backend(key).NnFractionalMaxPool2dWithIndices; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
@@ -10763,10 +9542,10 @@ func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes
 }
 
 // NnFractionalMaxPool3d implements the operator nn.fractional_max_pool3d.
-func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err := unmixed("nn.fractional_max_pool3d", key, keys(self)|keys(samples)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.fractional_max_pool3d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
+			return
 		}
 		if does := backend(key).NnFractionalMaxPool3d; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
@@ -10776,10 +9555,10 @@ func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, r
 }
 
 // NnFractionalMaxPool3dWithIndices implements the operator nn.fractional_max_pool3d_with_indices.
-func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err := unmixed("nn.fractional_max_pool3d_with_indices", key, keys(self)|keys(samples)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("nn.fractional_max_pool3d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
+			return
 		}
 		if does := backend(key).NnFractionalMaxPool3dWithIndices; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
@@ -10789,7 +9568,7 @@ func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes
 }
 
 // NnUnfold implements the operator nn.unfold.
-func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUnfold; does != nil {
 			return does(c, self, kernel, dilation, padding, stride)
@@ -10799,7 +9578,7 @@ func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []i
 }
 
 // NnFold implements the operator nn.fold.
-func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnFold; does != nil {
 			return does(c, self, sizes, kernel, dilation, padding, stride)
@@ -10811,11 +9590,11 @@ func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, strid
 // NnColumns implements the operator nn.columns.
 func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnColumns; does != nil {
-			return does(c, self, sizes, taps, stride, padding, dilation)
+		does := backend(key).NnColumns
+		if err = checkKeys("nn.columns", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.columns", key)
-		return
+		return does(c, self, sizes, taps, stride, padding, dilation)
 	}
 	return ops.NnColumns(self, sizes, taps, stride, padding, dilation)
 }
@@ -10823,20 +9602,20 @@ func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 // NnFromColumns implements the operator nn.from_columns.
 func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
-		if does := backend(key).NnFromColumns; does != nil {
-			return does(c, given, sizes, taps, stride, padding, dilation)
+		does := backend(key).NnFromColumns
+		if err = checkKeys("nn.from_columns", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.from_columns", key)
-		return
+		return does(c, given, sizes, taps, stride, padding, dilation)
 	}
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 }
 
 // Lstm implements the operator lstm.
-func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("lstm", key, keys(input)|keysOf(hx)|keysOf(params)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("lstm", key, tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).Lstm; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
@@ -10846,10 +9625,10 @@ func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool
 }
 
 // LstmData implements the operator lstm.
-func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("lstm", key, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("lstm", key, tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).LstmData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
@@ -10859,10 +9638,10 @@ func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tens
 }
 
 // Gru implements the operator gru.
-func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("gru", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("gru", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).Gru; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
@@ -10872,10 +9651,10 @@ func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool,
 }
 
 // GruData implements the operator gru.
-func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("gru", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("gru", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).GruData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
@@ -10885,10 +9664,10 @@ func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tenso
 }
 
 // RnnTanh implements the operator rnn_tanh.
-func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("rnn_tanh", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).RnnTanh; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
@@ -10898,10 +9677,10 @@ func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 }
 
 // RnnTanhData implements the operator rnn_tanh.
-func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("rnn_tanh", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).RnnTanhData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
@@ -10911,10 +9690,10 @@ func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 }
 
 // RnnRelu implements the operator rnn_relu.
-func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("rnn_relu", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).RnnRelu; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
@@ -10924,10 +9703,10 @@ func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 }
 
 // RnnReluData implements the operator rnn_relu.
-func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err := unmixed("rnn_relu", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
+			return
 		}
 		if does := backend(key).RnnReluData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
@@ -10937,10 +9716,10 @@ func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 }
 
 // LstmCell implements the operator lstm_cell.
-func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err := unmixed("lstm_cell", key, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("lstm_cell", key, tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
+			return
 		}
 		if does := backend(key).LstmCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
@@ -10950,10 +9729,10 @@ func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, 
 }
 
 // GruCell implements the operator gru_cell.
-func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err := unmixed("gru_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
-			return nil, err
+		if err = checkKeys("gru_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
+			return
 		}
 		if does := backend(key).GruCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
@@ -10963,10 +9742,10 @@ func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tens
 }
 
 // RnnTanhCell implements the operator rnn_tanh_cell.
-func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err := unmixed("rnn_tanh_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
-			return nil, err
+		if err = checkKeys("rnn_tanh_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
+			return
 		}
 		if does := backend(key).RnnTanhCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
@@ -10976,10 +9755,10 @@ func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 }
 
 // RnnReluCell implements the operator rnn_relu_cell.
-func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err := unmixed("rnn_relu_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
-			return nil, err
+		if err = checkKeys("rnn_relu_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
+			return
 		}
 		if does := backend(key).RnnReluCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
@@ -10991,14 +9770,11 @@ func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 // NnRecurrence implements the operator nn.recurrence.
 func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
-		if err := unmixed("nn.recurrence", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)); err != nil {
-			return nil, nil, nil, nil, nil, err
+		does := backend(key).NnRecurrence
+		if err = checkKeys("nn.recurrence", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnRecurrence; does != nil {
-			return does(c, x, h, cell, weight, bias, batches, reverse, cells)
-		}
-		err = Refused("nn.recurrence", key)
-		return
+		return does(c, x, h, cell, weight, bias, batches, reverse, cells)
 	}
 	return ops.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
 }
@@ -11006,26 +9782,20 @@ func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int
 // NnRecurrenceGradient implements the operator nn.recurrence_gradient.
 func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
-		if err := outOnly("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight)); err != nil {
-			return nil, nil, nil, nil, err
+		does := backend(key).NnRecurrenceGradient
+		if err = checkKeys("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight)); err != nil {
-			return nil, nil, nil, nil, err
-		}
-		if does := backend(key).NnRecurrenceGradient; does != nil {
-			return does(c, given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
-		}
-		err = Refused("nn.recurrence_gradient", key)
-		return
+		return does(c, given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 	}
 	return ops.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 }
 
 // NnRecurrenceSteps implements the operator nn.recurrence_steps.
-func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection)); key != 0 {
-		if err := unmixed("nn.recurrence_steps", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection)); err != nil {
-			return nil, nil, nil, err
+		if err = checkKeys("nn.recurrence_steps", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), true); err != nil {
+			return
 		}
 		if does := backend(key).NnRecurrenceSteps; does != nil {
 			return does(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
@@ -11037,20 +9807,20 @@ func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tens
 // NnCounts implements the operator nn.counts.
 func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NnCounts; does != nil {
-			return does(c, self)
+		does := backend(key).NnCounts
+		if err = checkKeys("nn.counts", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.counts", key)
-		return
+		return does(c, self)
 	}
 	return ops.NnCounts(self)
 }
 
 // PackPaddedSequence implements the operator pack_padded_sequence.
-func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(input) | keys(lengths)); key != 0 {
-		if err := unmixed("pack_padded_sequence", key, keys(input)|keys(lengths)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("pack_padded_sequence", key, tensor.Sparse, keys(input)|keys(lengths), true); err != nil {
+			return
 		}
 		if does := backend(key).PackPaddedSequence; does != nil {
 			return does(c, input, lengths, batchFirst)
@@ -11060,10 +9830,10 @@ func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) 
 }
 
 // PadPackedSequence implements the operator pad_packed_sequence.
-func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(data) | keys(counts)); key != 0 {
-		if err := unmixed("pad_packed_sequence", key, keys(data)|keys(counts)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("pad_packed_sequence", key, tensor.Sparse, keys(data)|keys(counts), true); err != nil {
+			return
 		}
 		if does := backend(key).PadPackedSequence; does != nil {
 			return does(c, data, counts, batchFirst, value, total)
@@ -11075,11 +9845,11 @@ func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, val
 // NnConjugate implements the operator nn.conjugate.
 func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(lengths)); key != 0 {
-		if does := backend(key).NnConjugate; does != nil {
-			return does(c, lengths)
+		does := backend(key).NnConjugate
+		if err = checkKeys("nn.conjugate", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.conjugate", key)
-		return
+		return does(c, lengths)
 	}
 	return ops.NnConjugate(lengths)
 }
@@ -11087,17 +9857,17 @@ func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // NnPlaces implements the operator nn.places.
 func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(counts)); key != 0 {
-		if does := backend(key).NnPlaces; does != nil {
-			return does(c, counts, sequences)
+		does := backend(key).NnPlaces
+		if err = checkKeys("nn.places", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.places", key)
-		return
+		return does(c, counts, sequences)
 	}
 	return ops.NnPlaces(counts, sequences)
 }
 
 // NnInterpolate implements the operator nn.interpolate.
-func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
 		if does := backend(key).NnInterpolate; does != nil {
 			return does(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
@@ -11107,7 +9877,7 @@ func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64,
 }
 
 // NnUpsample implements the operator nn.upsample.
-func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUpsample; does != nil {
 			return does(c, self, sizes, scales, mode, alignCorners)
@@ -11117,7 +9887,7 @@ func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mo
 }
 
 // NnUpsampleNearest implements the operator nn.upsample_nearest.
-func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUpsampleNearest; does != nil {
 			return does(c, self, sizes, scales)
@@ -11127,7 +9897,7 @@ func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []floa
 }
 
 // NnUpsampleBilinear implements the operator nn.upsample_bilinear.
-func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).NnUpsampleBilinear; does != nil {
 			return does(c, self, sizes, scales)
@@ -11139,11 +9909,11 @@ func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []flo
 // NnResampled implements the operator nn.resampled.
 func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnResampled; does != nil {
-			return does(c, self, sizes, filter, alignCorners, antialias, scales)
+		does := backend(key).NnResampled
+		if err = checkKeys("nn.resampled", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.resampled", key)
-		return
+		return does(c, self, sizes, filter, alignCorners, antialias, scales)
 	}
 	return ops.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
 }
@@ -11151,20 +9921,20 @@ func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alig
 // NnResampledBack implements the operator nn.resampled_back.
 func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
-		if does := backend(key).NnResampledBack; does != nil {
-			return does(c, given, sizes, filter, alignCorners, antialias, scales)
+		does := backend(key).NnResampledBack
+		if err = checkKeys("nn.resampled_back", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nn.resampled_back", key)
-		return
+		return does(c, given, sizes, filter, alignCorners, antialias, scales)
 	}
 	return ops.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
 }
 
 // GridSampler implements the operator grid_sampler.
-func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
-		if err := unmixed("grid_sampler", key, keys(self)|keys(grid)); err != nil {
-			return nil, err
+		if err = checkKeys("grid_sampler", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
+			return
 		}
 		if does := backend(key).GridSampler; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
@@ -11174,10 +9944,10 @@ func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCo
 }
 
 // GridSampler2d implements the operator grid_sampler_2d.
-func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
-		if err := unmixed("grid_sampler_2d", key, keys(self)|keys(grid)); err != nil {
-			return nil, err
+		if err = checkKeys("grid_sampler_2d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
+			return
 		}
 		if does := backend(key).GridSampler2d; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
@@ -11187,10 +9957,10 @@ func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, align
 }
 
 // GridSampler3d implements the operator grid_sampler_3d.
-func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
-		if err := unmixed("grid_sampler_3d", key, keys(self)|keys(grid)); err != nil {
-			return nil, err
+		if err = checkKeys("grid_sampler_3d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
+			return
 		}
 		if does := backend(key).GridSampler3d; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
@@ -11200,10 +9970,10 @@ func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, align
 }
 
 // NnGridSample implements the operator nn.grid_sample.
-func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
-		if err := unmixed("nn.grid_sample", key, keys(self)|keys(grid)); err != nil {
-			return nil, err
+		if err = checkKeys("nn.grid_sample", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
+			return
 		}
 		if does := backend(key).NnGridSample; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
@@ -11213,7 +9983,7 @@ func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, align
 }
 
 // NnAffineGrid implements the operator nn.affine_grid.
-func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(theta)); key != 0 {
 		if does := backend(key).NnAffineGrid; does != nil {
 			return does(c, theta, size, alignCorners)
@@ -11223,7 +9993,7 @@ func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.B
 }
 
 // AffineGridGenerator implements the operator affine_grid_generator.
-func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(theta)); key != 0 {
 		if does := backend(key).AffineGridGenerator; does != nil {
 			return does(c, theta, size, alignCorners)
@@ -11235,14 +10005,11 @@ func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorner
 // NnSampled implements the operator nn.sampled.
 func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(grid) | keys(along)); key != 0 {
-		if err := unmixed("nn.sampled", key, keys(self)|keys(grid)|keys(along)); err != nil {
-			return nil, err
+		does := backend(key).NnSampled
+		if err = checkKeys("nn.sampled", key, tensor.Sparse, keys(self)|keys(grid)|keys(along), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnSampled; does != nil {
-			return does(c, self, grid, along, mode, padding, alignCorners)
-		}
-		err = Refused("nn.sampled", key)
-		return
+		return does(c, self, grid, along, mode, padding, alignCorners)
 	}
 	return ops.NnSampled(self, grid, along, mode, padding, alignCorners)
 }
@@ -11250,14 +10017,11 @@ func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, al
 // NnSampledSpread implements the operator nn.sampled_spread.
 func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(grid) | keys(along)); key != 0 {
-		if err := unmixed("nn.sampled_spread", key, keys(given)|keys(grid)|keys(along)); err != nil {
-			return nil, err
+		does := backend(key).NnSampledSpread
+		if err = checkKeys("nn.sampled_spread", key, tensor.Sparse, keys(given)|keys(grid)|keys(along), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnSampledSpread; does != nil {
-			return does(c, given, grid, along, sizes, mode, padding, alignCorners)
-		}
-		err = Refused("nn.sampled_spread", key)
-		return
+		return does(c, given, grid, along, sizes, mode, padding, alignCorners)
 	}
 	return ops.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
 }
@@ -11265,20 +10029,17 @@ func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, m
 // NnSampledSlope implements the operator nn.sampled_slope.
 func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
-		if err := unmixed("nn.sampled_slope", key, keys(given)|keys(self)|keys(grid)|keys(along)); err != nil {
-			return nil, err
+		does := backend(key).NnSampledSlope
+		if err = checkKeys("nn.sampled_slope", key, tensor.Sparse, keys(given)|keys(self)|keys(grid)|keys(along), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).NnSampledSlope; does != nil {
-			return does(c, given, self, grid, along, mode, padding, alignCorners)
-		}
-		err = Refused("nn.sampled_slope", key)
-		return
+		return does(c, given, self, grid, along, mode, padding, alignCorners)
 	}
 	return ops.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
 }
 
 // QuantizePerTensor implements the operator quantize_per_tensor.
-func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizePerTensor; does != nil {
 			return does(c, self, scale, zero, d)
@@ -11288,10 +10049,10 @@ func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d
 }
 
 // QuantizePerTensorTensorQparams implements the operator quantize_per_tensor.
-func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantize_per_tensor", key, keys(self)|keys(scale)|keys(zero)); err != nil {
-			return nil, err
+		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizePerTensorTensorQparams; does != nil {
 			return does(c, self, scale, zero, d)
@@ -11301,10 +10062,10 @@ func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d 
 }
 
 // QuantizePerTensorTensors implements the operator quantize_per_tensor.
-func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
+func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantize_per_tensor", key, keysOf(tensors)|keys(scales)|keys(zeros)); err != nil {
-			return nil, err
+		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizePerTensorTensors; does != nil {
 			return does(c, tensors, scales, zeros, d)
@@ -11314,7 +10075,7 @@ func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *t
 }
 
 // QuantizePerTensorDynamic implements the operator quantize_per_tensor_dynamic.
-func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
+func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizePerTensorDynamic; does != nil {
 			return does(c, self, d, reduce)
@@ -11324,10 +10085,10 @@ func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce
 }
 
 // QuantizePerChannel implements the operator quantize_per_channel.
-func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantize_per_channel", key, keys(self)|keys(scales)|keys(zeros)); err != nil {
-			return nil, err
+		if err = checkKeys("quantize_per_channel", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizePerChannel; does != nil {
 			return does(c, self, scales, zeros, axis, d)
@@ -11337,7 +10098,7 @@ func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, 
 }
 
 // Dequantize implements the operator dequantize.
-func (c Ctx) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Dequantize(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Dequantize; does != nil {
 			return does(c, self)
@@ -11347,10 +10108,10 @@ func (c Ctx) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // DequantizeTensors implements the operator dequantize.
-func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
-		if err := unmixed("dequantize", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("dequantize", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).DequantizeTensors; does != nil {
 			return does(c, tensors)
@@ -11360,7 +10121,7 @@ func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // IntRepr implements the operator int_repr.
-func (c Ctx) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) IntRepr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).IntRepr; does != nil {
 			return does(c, self)
@@ -11370,7 +10131,7 @@ func (c Ctx) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // QScale implements the operator q_scale.
-func (c Ctx) QScale(self *tensor.Tensor) (float64, error) {
+func (c Ctx) QScale(self *tensor.Tensor) (r0 float64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QScale; does != nil {
 			return does(c, self)
@@ -11380,7 +10141,7 @@ func (c Ctx) QScale(self *tensor.Tensor) (float64, error) {
 }
 
 // QZeroPoint implements the operator q_zero_point.
-func (c Ctx) QZeroPoint(self *tensor.Tensor) (int64, error) {
+func (c Ctx) QZeroPoint(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QZeroPoint; does != nil {
 			return does(c, self)
@@ -11390,7 +10151,7 @@ func (c Ctx) QZeroPoint(self *tensor.Tensor) (int64, error) {
 }
 
 // QPerChannelScales implements the operator q_per_channel_scales.
-func (c Ctx) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) QPerChannelScales(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).QPerChannelScales; does != nil {
 			return does(c, self)
@@ -11400,7 +10161,7 @@ func (c Ctx) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // QPerChannelZeroPoints implements the operator q_per_channel_zero_points.
-func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).QPerChannelZeroPoints; does != nil {
 			return does(c, self)
@@ -11410,7 +10171,7 @@ func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) 
 }
 
 // QPerChannelAxis implements the operator q_per_channel_axis.
-func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
+func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QPerChannelAxis; does != nil {
 			return does(c, self)
@@ -11420,7 +10181,7 @@ func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
 }
 
 // Qscheme implements the operator qscheme.
-func (c Ctx) Qscheme(self *tensor.Tensor) (string, error) {
+func (c Ctx) Qscheme(self *tensor.Tensor) (r0 string, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Qscheme; does != nil {
 			return does(c, self)
@@ -11435,7 +10196,7 @@ func (c Ctx) IsQuantized(self *tensor.Tensor) (bool, error) {
 }
 
 // MakePerTensorQuantizedTensor implements the operator make_per_tensor_quantized_tensor.
-func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).MakePerTensorQuantizedTensor; does != nil {
 			return does(c, self, scale, zero)
@@ -11445,10 +10206,10 @@ func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, ze
 }
 
 // MakePerChannelQuantizedTensor implements the operator make_per_channel_quantized_tensor.
-func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("make_per_channel_quantized_tensor", key, keys(self)|keys(scales)|keys(zeros)); err != nil {
-			return nil, err
+		if err = checkKeys("make_per_channel_quantized_tensor", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
+			return
 		}
 		if does := backend(key).MakePerChannelQuantizedTensor; does != nil {
 			return does(c, self, scales, zeros, axis)
@@ -11458,7 +10219,7 @@ func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, a
 }
 
 // EmptyAffineQuantized implements the operator empty_affine_quantized.
-func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
+func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(l.Keys()); key != 0 {
 		if does := backend(key).EmptyAffineQuantized; does != nil {
 			return does(c, size, d, l, dev, scale, zero)
@@ -11468,10 +10229,10 @@ func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, 
 }
 
 // EmptyPerChannelAffineQuantized implements the operator empty_per_channel_affine_quantized.
-func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys()); key != 0 {
-		if err := unmixed("empty_per_channel_affine_quantized", key, keys(scales)|keys(zeros)); err != nil {
-			return nil, err
+		if err = checkKeys("empty_per_channel_affine_quantized", key, tensor.Sparse, keys(scales)|keys(zeros), true); err != nil {
+			return
 		}
 		if does := backend(key).EmptyPerChannelAffineQuantized; does != nil {
 			return does(c, size, scales, zeros, axis, d, l, dev)
@@ -11481,7 +10242,7 @@ func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.
 }
 
 // ChooseQparamsPerTensor implements the operator choose_qparams_per_tensor.
-func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, int64, error) {
+func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (r0 float64, r1 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ChooseQparamsPerTensor; does != nil {
 			return does(c, self, reduce)
@@ -11491,7 +10252,7 @@ func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, 
 }
 
 // FakeQuantizePerTensorAffine implements the operator fake_quantize_per_tensor_affine.
-func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
+func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).FakeQuantizePerTensorAffine; does != nil {
 			return does(c, self, scale, zero, lo, hi)
@@ -11501,10 +10262,10 @@ func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zer
 }
 
 // FakeQuantizePerTensorAffineTensorQparams implements the operator fake_quantize_per_tensor_affine.
-func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
+func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero) | c.casting(1)); key != 0 {
-		if err := unmixed("fake_quantize_per_tensor_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
-			return nil, err
+		if err = checkKeys("fake_quantize_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
+			return
 		}
 		if does := backend(key).FakeQuantizePerTensorAffineTensorQparams; does != nil {
 			return does(c, self, scale, zero, lo, hi)
@@ -11514,7 +10275,7 @@ func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.
 }
 
 // FakeQuantizePerTensorAffineCachemask implements the operator fake_quantize_per_tensor_affine_cachemask.
-func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FakeQuantizePerTensorAffineCachemask; does != nil {
 			return does(c, self, scale, zero, lo, hi)
@@ -11524,10 +10285,10 @@ func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale flo
 }
 
 // FakeQuantizePerChannelAffine implements the operator fake_quantize_per_channel_affine.
-func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
+func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err := unmixed("fake_quantize_per_channel_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
-			return nil, err
+		if err = checkKeys("fake_quantize_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
+			return
 		}
 		if does := backend(key).FakeQuantizePerChannelAffine; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi)
@@ -11537,10 +10298,10 @@ func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis
 }
 
 // FakeQuantizePerChannelAffineCachemask implements the operator fake_quantize_per_channel_affine_cachemask.
-func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err := unmixed("fake_quantize_per_channel_affine_cachemask", key, keys(self)|keys(scale)|keys(zero)); err != nil {
-			return nil, nil, err
+		if err = checkKeys("fake_quantize_per_channel_affine_cachemask", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
+			return
 		}
 		if does := backend(key).FakeQuantizePerChannelAffineCachemask; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi)
@@ -11550,10 +10311,10 @@ func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Ten
 }
 
 // FakeQuantizeLearnablePerTensorAffine implements the operator fake_quantize_learnable_per_tensor_affine.
-func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err := unmixed("fake_quantize_learnable_per_tensor_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
-			return nil, err
+		if err = checkKeys("fake_quantize_learnable_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
+			return
 		}
 		if does := backend(key).FakeQuantizeLearnablePerTensorAffine; does != nil {
 			return does(c, self, scale, zero, lo, hi, factor)
@@ -11563,10 +10324,10 @@ func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tens
 }
 
 // FakeQuantizeLearnablePerChannelAffine implements the operator fake_quantize_learnable_per_channel_affine.
-func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err := unmixed("fake_quantize_learnable_per_channel_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
-			return nil, err
+		if err = checkKeys("fake_quantize_learnable_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
+			return
 		}
 		if does := backend(key).FakeQuantizeLearnablePerChannelAffine; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi, factor)
@@ -11576,10 +10337,10 @@ func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Ten
 }
 
 // QuantizedAdd implements the operator quantized.add.
-func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.add", key, keys(qa)|keys(qb)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.add", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedAdd; does != nil {
 			return does(c, qa, qb, scale, zero)
@@ -11589,10 +10350,10 @@ func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*te
 }
 
 // QuantizedAddRelu implements the operator quantized.add_relu.
-func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.add_relu", key, keys(qa)|keys(qb)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.add_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedAddRelu; does != nil {
 			return does(c, qa, qb, scale, zero)
@@ -11602,10 +10363,10 @@ func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 }
 
 // QuantizedMul implements the operator quantized.mul.
-func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.mul", key, keys(qa)|keys(qb)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.mul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedMul; does != nil {
 			return does(c, qa, qb, scale, zero)
@@ -11615,10 +10376,10 @@ func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*te
 }
 
 // QuantizedMulRelu implements the operator quantized.mul_relu.
-func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.mul_relu", key, keys(qa)|keys(qb)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.mul_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedMulRelu; does != nil {
 			return does(c, qa, qb, scale, zero)
@@ -11628,7 +10389,7 @@ func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 }
 
 // QuantizedAddScalar implements the operator quantized.add_scalar.
-func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedAddScalar; does != nil {
 			return does(c, qa, b)
@@ -11638,7 +10399,7 @@ func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tens
 }
 
 // QuantizedAddScalarRelu implements the operator quantized.add_scalar_relu.
-func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedAddScalarRelu; does != nil {
 			return does(c, qa, b)
@@ -11648,7 +10409,7 @@ func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.
 }
 
 // QuantizedMulScalar implements the operator quantized.mul_scalar.
-func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedMulScalar; does != nil {
 			return does(c, qa, b)
@@ -11658,7 +10419,7 @@ func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tens
 }
 
 // QuantizedMulScalarRelu implements the operator quantized.mul_scalar_relu.
-func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedMulScalarRelu; does != nil {
 			return does(c, qa, b)
@@ -11668,7 +10429,7 @@ func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.
 }
 
 // QuantizedRelu6 implements the operator quantized.relu6.
-func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedRelu6; does != nil {
 			return does(c, self)
@@ -11678,10 +10439,10 @@ func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // QuantizedCat implements the operator quantized.cat.
-func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.cat", key, keysOf(tensors)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.cat", key, tensor.Sparse, keysOf(tensors), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedCat; does != nil {
 			return does(c, tensors, dim, scale, zero)
@@ -11691,10 +10452,10 @@ func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, z
 }
 
 // QuantizedMatmul implements the operator quantized.matmul.
-func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.matmul", key, keys(qa)|keys(qb)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.matmul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedMatmul; does != nil {
 			return does(c, qa, qb, scale, zero)
@@ -11704,7 +10465,7 @@ func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (
 }
 
 // QuantizedLinearPack implements the operator quantized.linear_pack.
-func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(weight)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedLinearPack; does != nil {
 			return does(c, weight)
@@ -11714,10 +10475,10 @@ func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) 
 }
 
 // QuantizedLinear implements the operator quantized.linear.
-func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.linear", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.linear", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedLinear; does != nil {
 			return does(c, self, weight, bias, scale, zero, packed)
@@ -11727,10 +10488,10 @@ func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, z
 }
 
 // QuantizedLinearRelu implements the operator quantized.linear_relu.
-func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.linear_relu", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.linear_relu", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedLinearRelu; does != nil {
 			return does(c, self, weight, bias, scale, zero, packed)
@@ -11740,10 +10501,10 @@ func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float6
 }
 
 // QuantizedLinearDynamic implements the operator quantized.linear_dynamic.
-func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("quantized.linear_dynamic", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
-			return nil, err
+		if err = checkKeys("quantized.linear_dynamic", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
+			return
 		}
 		if does := backend(key).QuantizedLinearDynamic; does != nil {
 			return does(c, self, weight, bias, reduce, packed)
@@ -11755,11 +10516,11 @@ func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bo
 // ToString implements the operator to_string.
 func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).ToString; does != nil {
-			return does(c, self, precision, threshold, edgeItems, lineWidth, sci)
+		does := backend(key).ToString
+		if err = checkKeys("to_string", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("to_string", key)
-		return
+		return does(c, self, precision, threshold, edgeItems, lineWidth, sci)
 	}
 	return ops.ToString(self, precision, threshold, edgeItems, lineWidth, sci)
 }
@@ -11835,7 +10596,7 @@ func (c Ctx) CpuTier() (string, error) {
 }
 
 // IsNonzero implements the operator is_nonzero.
-func (c Ctx) IsNonzero(self *tensor.Tensor) (bool, error) {
+func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsNonzero; does != nil {
 			return does(c, self)
@@ -11847,11 +10608,11 @@ func (c Ctx) IsNonzero(self *tensor.Tensor) (bool, error) {
 // IsConj implements the operator is_conj.
 func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsConj; does != nil {
-			return does(c, self)
+		does := backend(key).IsConj
+		if err = checkKeys("is_conj", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("is_conj", key)
-		return
+		return does(c, self)
 	}
 	return ops.IsConj(self)
 }
@@ -11859,11 +10620,11 @@ func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
 // IsNeg implements the operator is_neg.
 func (c Ctx) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsNeg; does != nil {
-			return does(c, self)
+		does := backend(key).IsNeg
+		if err = checkKeys("is_neg", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("is_neg", key)
-		return
+		return does(c, self)
 	}
 	return ops.IsNeg(self)
 }
@@ -11876,11 +10637,11 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 // Rand implements the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).Rand; does != nil {
-			return does(c, out, size, g, d, layout, dev)
+		does := backend(key).Rand
+		if err = checkKeys("rand", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("rand", key)
-		return
+		return does(c, out, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Rand(out, size, g, d, layout, dev)
@@ -11893,11 +10654,11 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 // Randn implements the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).Randn; does != nil {
-			return does(c, out, size, g, d, layout, dev)
+		does := backend(key).Randn
+		if err = checkKeys("randn", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("randn", key)
-		return
+		return does(c, out, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randn(out, size, g, d, layout, dev)
@@ -11910,11 +10671,11 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 // Randint implements the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).Randint; does != nil {
-			return does(c, out, low, high, size, g, d, layout, dev)
+		does := backend(key).Randint
+		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("randint", key)
-		return
+		return does(c, out, low, high, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randint(out, low, high, size, g, d, layout, dev)
@@ -11927,11 +10688,11 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 // RandintHigh implements the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).RandintHigh; does != nil {
-			return does(c, out, high, size, g, d, layout, dev)
+		does := backend(key).RandintHigh
+		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("randint", key)
-		return
+		return does(c, out, high, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.RandintHigh(out, high, size, g, d, layout, dev)
@@ -11944,11 +10705,11 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 // Randperm implements the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).Randperm; does != nil {
-			return does(c, out, n, g, d, layout, dev)
+		does := backend(key).Randperm
+		if err = checkKeys("randperm", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("randperm", key)
-		return
+		return does(c, out, n, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randperm(out, n, g, d, layout, dev)
@@ -11961,11 +10722,11 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 // RandLike implements the operator rand_like.
 func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).RandLike; does != nil {
-			return does(c, self, g, d, layout, dev, f)
+		does := backend(key).RandLike
+		if err = checkKeys("rand_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("rand_like", key)
-		return
+		return does(c, self, g, d, layout, dev, f)
 	}
 	return ops.RandLike(self, g, d, layout, dev, f)
 }
@@ -11973,11 +10734,11 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 // RandnLike implements the operator randn_like.
 func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).RandnLike; does != nil {
-			return does(c, self, g, d, layout, dev, f)
+		does := backend(key).RandnLike
+		if err = checkKeys("randn_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("randn_like", key)
-		return
+		return does(c, self, g, d, layout, dev, f)
 	}
 	return ops.RandnLike(self, g, d, layout, dev, f)
 }
@@ -11985,11 +10746,11 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 // RandintLike implements the operator randint_like.
 func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).RandintLike; does != nil {
-			return does(c, self, low, high, g, d, layout, dev, f)
+		does := backend(key).RandintLike
+		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("randint_like", key)
-		return
+		return does(c, self, low, high, g, d, layout, dev, f)
 	}
 	return ops.RandintLike(self, low, high, g, d, layout, dev, f)
 }
@@ -11997,27 +10758,24 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 // RandintLikeHigh implements the operator randint_like.
 func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).RandintLikeHigh; does != nil {
-			return does(c, self, high, g, d, layout, dev, f)
+		does := backend(key).RandintLikeHigh
+		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("randint_like", key)
-		return
+		return does(c, self, high, g, d, layout, dev, f)
 	}
 	return ops.RandintLikeHigh(self, high, g, d, layout, dev, f)
 }
 
 // NormalTensors implements the operator normal.
-func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(mean) | keys(std) | c.drawing()); key != 0 {
-		if err := outOnly("normal", key, keys(mean)|keys(std)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("normal", key, keys(out)|keys(mean)|keys(std)); err != nil {
-			return nil, err
+		if err = checkKeys("normal", key, keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NormalTensors == nil {
-			err := Refused("normal", tensor.Quantized)
-			return nil, err
+			err = Refused("normal", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
@@ -12029,11 +10787,11 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 // NormalSize implements the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		if does := backend(key).NormalSize; does != nil {
-			return does(c, out, mean, std, size, g, d, layout, dev)
+		does := backend(key).NormalSize
+		if err = checkKeys("normal", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("normal", key)
-		return
+		return does(c, out, mean, std, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.NormalSize(out, mean, std, size, g, d, layout, dev)
@@ -12046,17 +10804,11 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 // Bernoulli implements the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err := outOnly("bernoulli", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Bernoulli
+		if err = checkKeys("bernoulli", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bernoulli", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Bernoulli; does != nil {
-			return does(c, out, self, g)
-		}
-		err = Refused("bernoulli", key)
-		return
+		return does(c, out, self, g)
 	}
 	r0, err = ops.Bernoulli(out, self, g)
 	if err == nil {
@@ -12068,11 +10820,11 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 // BernoulliP implements the operator bernoulli.
 func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).BernoulliP; does != nil {
-			return does(c, self, p, g)
+		does := backend(key).BernoulliP
+		if err = checkKeys("bernoulli", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("bernoulli", key)
-		return
+		return does(c, self, p, g)
 	}
 	return ops.BernoulliP(self, p, g)
 }
@@ -12080,17 +10832,11 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 // Multinomial implements the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
-		if err := outOnly("multinomial", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Multinomial
+		if err = checkKeys("multinomial", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("multinomial", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Multinomial; does != nil {
-			return does(c, out, self, samples, replacement, g)
-		}
-		err = Refused("multinomial", key)
-		return
+		return does(c, out, self, samples, replacement, g)
 	}
 	r0, err = ops.Multinomial(out, self, samples, replacement, g)
 	if err == nil {
@@ -12102,11 +10848,11 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 // Poisson implements the operator poisson.
 func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).Poisson; does != nil {
-			return does(c, self, g)
+		does := backend(key).Poisson
+		if err = checkKeys("poisson", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("poisson", key)
-		return
+		return does(c, self, g)
 	}
 	return ops.Poisson(self, g)
 }
@@ -12114,14 +10860,11 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 // Binomial implements the operator binomial.
 func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(count) | keys(prob) | c.drawing()); key != 0 {
-		if err := unmixed("binomial", key, keys(count)|keys(prob)); err != nil {
-			return nil, err
+		does := backend(key).Binomial
+		if err = checkKeys("binomial", key, tensor.Sparse, keys(count)|keys(prob), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Binomial; does != nil {
-			return does(c, count, prob, g)
-		}
-		err = Refused("binomial", key)
-		return
+		return does(c, count, prob, g)
 	}
 	return ops.Binomial(count, prob, g)
 }
@@ -12129,11 +10872,11 @@ func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tens
 // StandardGamma implements the operator _standard_gamma.
 func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).StandardGamma; does != nil {
-			return does(c, self, g)
+		does := backend(key).StandardGamma
+		if err = checkKeys("_standard_gamma", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("_standard_gamma", key)
-		return
+		return does(c, self, g)
 	}
 	return ops.StandardGamma(self, g)
 }
@@ -12141,23 +10884,17 @@ func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor
 // StandardGammaGrad implements the operator _standard_gamma_grad.
 func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(output)); key != 0 {
-		if err := outOnly("_standard_gamma_grad", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).StandardGammaGrad
+		if err = checkKeys("_standard_gamma_grad", key, keys(self), keys(self)|keys(output), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("_standard_gamma_grad", key, keys(self)|keys(output)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).StandardGammaGrad; does != nil {
-			return does(c, self, output)
-		}
-		err = Refused("_standard_gamma_grad", key)
-		return
+		return does(c, self, output)
 	}
 	return ops.StandardGammaGrad(self, output)
 }
 
 // SampleDirichlet implements the operator _sample_dirichlet.
-func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).SampleDirichlet; does != nil {
 			return does(c, self, g)
@@ -12169,14 +10906,11 @@ func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.
 // DirichletGrad implements the operator _dirichlet_grad.
 func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x) | keys(alpha) | keys(total)); key != 0 {
-		if err := unmixed("_dirichlet_grad", key, keys(x)|keys(alpha)|keys(total)); err != nil {
-			return nil, err
+		does := backend(key).DirichletGrad
+		if err = checkKeys("_dirichlet_grad", key, tensor.Sparse, keys(x)|keys(alpha)|keys(total), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).DirichletGrad; does != nil {
-			return does(c, x, alpha, total)
-		}
-		err = Refused("_dirichlet_grad", key)
-		return
+		return does(c, x, alpha, total)
 	}
 	return ops.DirichletGrad(x, alpha, total)
 }
@@ -12184,11 +10918,11 @@ func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, e
 // FillUniform implements the operator uniform_.
 func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillUniform; does != nil {
-			return does(c, self, from, to, g)
+		does := backend(key).FillUniform
+		if err = checkKeys("uniform_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("uniform_", key)
-		return
+		return does(c, self, from, to, g)
 	}
 	err = ops.FillUniform(self, from, to, g)
 	if err == nil {
@@ -12200,11 +10934,11 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 // FillNormal implements the operator normal_.
 func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillNormal; does != nil {
-			return does(c, self, mean, std, g)
+		does := backend(key).FillNormal
+		if err = checkKeys("normal_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("normal_", key)
-		return
+		return does(c, self, mean, std, g)
 	}
 	err = ops.FillNormal(self, mean, std, g)
 	if err == nil {
@@ -12216,11 +10950,11 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 // FillRandom implements the operator random_.
 func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillRandom; does != nil {
-			return does(c, self, g)
+		does := backend(key).FillRandom
+		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("random_", key)
-		return
+		return does(c, self, g)
 	}
 	err = ops.FillRandom(self, g)
 	if err == nil {
@@ -12232,11 +10966,11 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 // FillRandomTo implements the operator random_.
 func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillRandomTo; does != nil {
-			return does(c, self, to, g)
+		does := backend(key).FillRandomTo
+		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("random_", key)
-		return
+		return does(c, self, to, g)
 	}
 	err = ops.FillRandomTo(self, to, g)
 	if err == nil {
@@ -12248,11 +10982,11 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 // FillRandomFrom implements the operator random_.
 func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillRandomFrom; does != nil {
-			return does(c, self, from, to, g)
+		does := backend(key).FillRandomFrom
+		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("random_", key)
-		return
+		return does(c, self, from, to, g)
 	}
 	err = ops.FillRandomFrom(self, from, to, g)
 	if err == nil {
@@ -12264,14 +10998,11 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 // FillBernoulliEach implements the operator bernoulli_.
 func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | keys(p) | c.drawing()); key != 0 {
-		if err := unmixed("bernoulli_", key, keys(self)|keys(p)); err != nil {
-			return err
+		does := backend(key).FillBernoulliEach
+		if err = checkKeys("bernoulli_", key, tensor.Sparse, keys(self)|keys(p), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).FillBernoulliEach; does != nil {
-			return does(c, self, p, g)
-		}
-		err = Refused("bernoulli_", key)
-		return
+		return does(c, self, p, g)
 	}
 	err = ops.FillBernoulliEach(self, p, g)
 	if err == nil {
@@ -12283,11 +11014,11 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 // FillBernoulli implements the operator bernoulli_.
 func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillBernoulli; does != nil {
-			return does(c, self, p, g)
+		does := backend(key).FillBernoulli
+		if err = checkKeys("bernoulli_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("bernoulli_", key)
-		return
+		return does(c, self, p, g)
 	}
 	err = ops.FillBernoulli(self, p, g)
 	if err == nil {
@@ -12299,11 +11030,11 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 // FillExponential implements the operator exponential_.
 func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillExponential; does != nil {
-			return does(c, self, lambda, g)
+		does := backend(key).FillExponential
+		if err = checkKeys("exponential_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("exponential_", key)
-		return
+		return does(c, self, lambda, g)
 	}
 	err = ops.FillExponential(self, lambda, g)
 	if err == nil {
@@ -12315,11 +11046,11 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 // FillCauchy implements the operator cauchy_.
 func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillCauchy; does != nil {
-			return does(c, self, median, sigma, g)
+		does := backend(key).FillCauchy
+		if err = checkKeys("cauchy_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("cauchy_", key)
-		return
+		return does(c, self, median, sigma, g)
 	}
 	err = ops.FillCauchy(self, median, sigma, g)
 	if err == nil {
@@ -12331,11 +11062,11 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 // FillLogNormal implements the operator log_normal_.
 func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillLogNormal; does != nil {
-			return does(c, self, mean, std, g)
+		does := backend(key).FillLogNormal
+		if err = checkKeys("log_normal_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("log_normal_", key)
-		return
+		return does(c, self, mean, std, g)
 	}
 	err = ops.FillLogNormal(self, mean, std, g)
 	if err == nil {
@@ -12347,11 +11078,11 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 // FillGeometric implements the operator geometric_.
 func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).FillGeometric; does != nil {
-			return does(c, self, p, g)
+		does := backend(key).FillGeometric
+		if err = checkKeys("geometric_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("geometric_", key)
-		return
+		return does(c, self, p, g)
 	}
 	err = ops.FillGeometric(self, p, g)
 	if err == nil {
@@ -12428,11 +11159,11 @@ func (c Ctx) GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 // GeneratorSetState implements the operator generator_set_state.
 func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(state)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).GeneratorSetState; does != nil {
-			return does(c, self, state)
+		does := backend(key).GeneratorSetState
+		if err = checkKeys("generator_set_state", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("generator_set_state", key)
-		return
+		return does(c, self, state)
 	}
 	return ops.GeneratorSetState(self, state)
 }
@@ -12440,17 +11171,11 @@ func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (er
 // Sum implements the operator sum.
 func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("sum", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sum
+		if err = checkKeys("sum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sum", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sum; does != nil {
-			return does(c, out, self, dim, keepdim, d)
-		}
-		err = Refused("sum", key)
-		return
+		return does(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Sum(out, self, dim, keepdim, d)
 	if err == nil {
@@ -12462,17 +11187,11 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 // Nansum implements the operator nansum.
 func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nansum", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Nansum
+		if err = checkKeys("nansum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nansum", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Nansum; does != nil {
-			return does(c, out, self, dim, keepdim, d)
-		}
-		err = Refused("nansum", key)
-		return
+		return does(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Nansum(out, self, dim, keepdim, d)
 	if err == nil {
@@ -12484,17 +11203,11 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 // Prod implements the operator prod.
 func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
-		if err := outOnly("prod", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Prod
+		if err = checkKeys("prod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("prod", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Prod; does != nil {
-			return does(c, out, self, dim, keepdim, d)
-		}
-		err = Refused("prod", key)
-		return
+		return does(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Prod(out, self, dim, keepdim, d)
 	if err == nil {
@@ -12506,17 +11219,11 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 // Mean implements the operator mean.
 func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("mean", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Mean
+		if err = checkKeys("mean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("mean", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Mean; does != nil {
-			return does(c, out, self, dim, keepdim, d)
-		}
-		err = Refused("mean", key)
-		return
+		return does(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Mean(out, self, dim, keepdim, d)
 	if err == nil {
@@ -12528,17 +11235,11 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 // Nanmean implements the operator nanmean.
 func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nanmean", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Nanmean
+		if err = checkKeys("nanmean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nanmean", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Nanmean; does != nil {
-			return does(c, out, self, dim, keepdim, d)
-		}
-		err = Refused("nanmean", key)
-		return
+		return does(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Nanmean(out, self, dim, keepdim, d)
 	if err == nil {
@@ -12550,17 +11251,11 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 // Any implements the operator any.
 func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("any", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Any
+		if err = checkKeys("any", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("any", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Any; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
-		err = Refused("any", key)
-		return
+		return does(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Any(out, self, dim, keepdim)
 	if err == nil {
@@ -12572,17 +11267,11 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 // All implements the operator all.
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("all", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).All
+		if err = checkKeys("all", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("all", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).All; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
-		err = Refused("all", key)
-		return
+		return does(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.All(out, self, dim, keepdim)
 	if err == nil {
@@ -12594,17 +11283,17 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 // CountNonzero implements the operator count_nonzero.
 func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).CountNonzero; does != nil {
-			return does(c, self, dim)
+		does := backend(key).CountNonzero
+		if err = checkKeys("count_nonzero", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("count_nonzero", key)
-		return
+		return does(c, self, dim)
 	}
 	return ops.CountNonzero(self, dim)
 }
 
 // Std implements the operator std.
-func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
+func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Std; does != nil {
 			return does(c, self, unbiased)
@@ -12614,17 +11303,14 @@ func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 }
 
 // StdDim implements the operator std.
-func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
+func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("std", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("std", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).StdDim == nil {
-			err := Refused("std", tensor.Quantized)
-			return nil, err
+			err = Refused("std", tensor.Quantized)
+			return
 		}
 		if does := backend(key).StdDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
@@ -12636,17 +11322,11 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 // StdCorrection implements the operator std.
 func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("std", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).StdCorrection
+		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("std", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).StdCorrection; does != nil {
-			return does(c, out, self, dim, correction, keepdim)
-		}
-		err = Refused("std", key)
-		return
+		return does(c, out, self, dim, correction, keepdim)
 	}
 	r0, err = ops.StdCorrection(out, self, dim, correction, keepdim)
 	if err == nil {
@@ -12656,7 +11336,7 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 }
 
 // Var implements the operator var.
-func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
+func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Var; does != nil {
 			return does(c, self, unbiased)
@@ -12666,17 +11346,14 @@ func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 }
 
 // VarDim implements the operator var.
-func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
+func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("var", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("var", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).VarDim == nil {
-			err := Refused("var", tensor.Quantized)
-			return nil, err
+			err = Refused("var", tensor.Quantized)
+			return
 		}
 		if does := backend(key).VarDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
@@ -12688,17 +11365,11 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 // VarCorrection implements the operator var.
 func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("var", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).VarCorrection
+		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("var", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).VarCorrection; does != nil {
-			return does(c, out, self, dim, correction, keepdim)
-		}
-		err = Refused("var", key)
-		return
+		return does(c, out, self, dim, correction, keepdim)
 	}
 	r0, err = ops.VarCorrection(out, self, dim, correction, keepdim)
 	if err == nil {
@@ -12708,7 +11379,7 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 }
 
 // StdMean implements the operator std_mean.
-func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).StdMean; does != nil {
 			return does(c, self, unbiased)
@@ -12718,7 +11389,7 @@ func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tenso
 }
 
 // StdMeanDim implements the operator std_mean.
-func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).StdMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
@@ -12730,17 +11401,17 @@ func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 // StdMeanCorrection implements the operator std_mean.
 func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).StdMeanCorrection; does != nil {
-			return does(c, self, dim, correction, keepdim)
+		does := backend(key).StdMeanCorrection
+		if err = checkKeys("std_mean", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("std_mean", key)
-		return
+		return does(c, self, dim, correction, keepdim)
 	}
 	return ops.StdMeanCorrection(self, dim, correction, keepdim)
 }
 
 // VarMean implements the operator var_mean.
-func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VarMean; does != nil {
 			return does(c, self, unbiased)
@@ -12750,7 +11421,7 @@ func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tenso
 }
 
 // VarMeanDim implements the operator var_mean.
-func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).VarMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
@@ -12762,11 +11433,11 @@ func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 // VarMeanCorrection implements the operator var_mean.
 func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).VarMeanCorrection; does != nil {
-			return does(c, self, dim, correction, keepdim)
+		does := backend(key).VarMeanCorrection
+		if err = checkKeys("var_mean", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("var_mean", key)
-		return
+		return does(c, self, dim, correction, keepdim)
 	}
 	return ops.VarMeanCorrection(self, dim, correction, keepdim)
 }
@@ -12774,17 +11445,11 @@ func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 // Norm implements the operator norm.
 func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("norm", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Norm
+		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Norm; does != nil {
-			return does(c, out, self, p, dim, keepdim, d)
-		}
-		err = Refused("norm", key)
-		return
+		return does(c, out, self, p, dim, keepdim, d)
 	}
 	r0, err = ops.Norm(out, self, p, dim, keepdim, d)
 	if err == nil {
@@ -12794,17 +11459,14 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 }
 
 // NormName implements the operator norm.
-func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("norm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("norm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NormName == nil {
-			err := Refused("norm", tensor.Quantized)
-			return nil, err
+			err = Refused("norm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NormName; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
@@ -12816,17 +11478,11 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 // Amax implements the operator amax.
 func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("amax", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Amax
+		if err = checkKeys("amax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("amax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Amax; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
-		err = Refused("amax", key)
-		return
+		return does(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Amax(out, self, dim, keepdim)
 	if err == nil {
@@ -12838,17 +11494,11 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 // Amin implements the operator amin.
 func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("amin", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Amin
+		if err = checkKeys("amin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("amin", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Amin; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
-		err = Refused("amin", key)
-		return
+		return does(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Amin(out, self, dim, keepdim)
 	if err == nil {
@@ -12860,17 +11510,11 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 // Max implements the operator max.
 func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("max", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Max
+		if err = checkKeys("max", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("max", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Max; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("max", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Max(out, self)
 	if err == nil {
@@ -12882,17 +11526,11 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MaxDim implements the operator max.
 func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("max", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).MaxDim
+		if err = checkKeys("max", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("max", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).MaxDim; does != nil {
-			return does(c, outValues, outIndices, self, dim, keepdim)
-		}
-		err = Refused("max", key)
-		return
+		return does(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
@@ -12905,17 +11543,11 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 // Min implements the operator min.
 func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("min", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Min
+		if err = checkKeys("min", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("min", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Min; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("min", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Min(out, self)
 	if err == nil {
@@ -12927,17 +11559,11 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MinDim implements the operator min.
 func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("min", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).MinDim
+		if err = checkKeys("min", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("min", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).MinDim; does != nil {
-			return does(c, outValues, outIndices, self, dim, keepdim)
-		}
-		err = Refused("min", key)
-		return
+		return does(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.MinDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
@@ -12950,17 +11576,11 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 // Maximum implements the operator max.
 func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("max", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Maximum
+		if err = checkKeys("max", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("max", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Maximum; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("max", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Maximum(out, self, other)
 	if err == nil {
@@ -12972,17 +11592,11 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Minimum implements the operator min.
 func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("min", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Minimum
+		if err = checkKeys("min", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("min", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Minimum; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("min", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Minimum(out, self, other)
 	if err == nil {
@@ -12994,17 +11608,11 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Aminmax implements the operator aminmax.
 func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
-		if err := outOnly("aminmax", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Aminmax
+		if err = checkKeys("aminmax", key, keys(self), keys(outMin)|keys(outMax)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("aminmax", key, keys(outMin)|keys(outMax)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Aminmax; does != nil {
-			return does(c, outMin, outMax, self, dim, keepdim)
-		}
-		err = Refused("aminmax", key)
-		return
+		return does(c, outMin, outMax, self, dim, keepdim)
 	}
 	r0, r1, err = ops.Aminmax(outMin, outMax, self, dim, keepdim)
 	if err == nil {
@@ -13017,17 +11625,11 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 // Argmax implements the operator argmax.
 func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("argmax", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Argmax
+		if err = checkKeys("argmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("argmax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Argmax; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
-		err = Refused("argmax", key)
-		return
+		return does(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Argmax(out, self, dim, keepdim)
 	if err == nil {
@@ -13039,17 +11641,11 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 // Argmin implements the operator argmin.
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("argmin", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Argmin
+		if err = checkKeys("argmin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("argmin", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Argmin; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
-		err = Refused("argmin", key)
-		return
+		return does(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Argmin(out, self, dim, keepdim)
 	if err == nil {
@@ -13061,17 +11657,11 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 // Floor implements the operator floor.
 func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("floor", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Floor
+		if err = checkKeys("floor", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("floor", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Floor; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("floor", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Floor(out, self)
 	if err == nil {
@@ -13083,17 +11673,11 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Ceil implements the operator ceil.
 func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("ceil", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Ceil
+		if err = checkKeys("ceil", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("ceil", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Ceil; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("ceil", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Ceil(out, self)
 	if err == nil {
@@ -13105,17 +11689,11 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Trunc implements the operator trunc.
 func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("trunc", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Trunc
+		if err = checkKeys("trunc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("trunc", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Trunc; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("trunc", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Trunc(out, self)
 	if err == nil {
@@ -13127,17 +11705,11 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Round implements the operator round.
 func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("round", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Round
+		if err = checkKeys("round", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("round", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Round; does != nil {
-			return does(c, out, self, decimals)
-		}
-		err = Refused("round", key)
-		return
+		return does(c, out, self, decimals)
 	}
 	r0, err = ops.Round(out, self, decimals)
 	if err == nil {
@@ -13149,17 +11721,11 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 // Frac implements the operator frac.
 func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("frac", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Frac
+		if err = checkKeys("frac", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("frac", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Frac; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("frac", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Frac(out, self)
 	if err == nil {
@@ -13171,17 +11737,11 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ClampTensor implements the operator clamp.
 func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
-		if err := outOnly("clamp", key, keys(self)|keys(low)|keys(high)); err != nil {
-			return nil, err
+		does := backend(key).ClampTensor
+		if err = checkKeys("clamp", key, keys(self)|keys(low)|keys(high), keys(out)|keys(self)|keys(low)|keys(high), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("clamp", key, keys(out)|keys(self)|keys(low)|keys(high)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ClampTensor; does != nil {
-			return does(c, out, self, low, high)
-		}
-		err = Refused("clamp", key)
-		return
+		return does(c, out, self, low, high)
 	}
 	r0, err = ops.ClampTensor(out, self, low, high)
 	if err == nil {
@@ -13193,17 +11753,11 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 // Clamp implements the operator clamp.
 func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("clamp", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Clamp
+		if err = checkKeys("clamp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("clamp", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Clamp; does != nil {
-			return does(c, out, self, low, high)
-		}
-		err = Refused("clamp", key)
-		return
+		return does(c, out, self, low, high)
 	}
 	r0, err = ops.Clamp(out, self, low, high)
 	if err == nil {
@@ -13215,17 +11769,11 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 // ClampMin implements the operator clamp_min.
 func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low)); key != 0 {
-		if err := outOnly("clamp_min", key, keys(self)|keys(low)); err != nil {
-			return nil, err
+		does := backend(key).ClampMin
+		if err = checkKeys("clamp_min", key, keys(self)|keys(low), keys(out)|keys(self)|keys(low), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("clamp_min", key, keys(out)|keys(self)|keys(low)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ClampMin; does != nil {
-			return does(c, out, self, low)
-		}
-		err = Refused("clamp_min", key)
-		return
+		return does(c, out, self, low)
 	}
 	r0, err = ops.ClampMin(out, self, low)
 	if err == nil {
@@ -13237,17 +11785,11 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 // ClampMax implements the operator clamp_max.
 func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(high)); key != 0 {
-		if err := outOnly("clamp_max", key, keys(self)|keys(high)); err != nil {
-			return nil, err
+		does := backend(key).ClampMax
+		if err = checkKeys("clamp_max", key, keys(self)|keys(high), keys(out)|keys(self)|keys(high), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("clamp_max", key, keys(out)|keys(self)|keys(high)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ClampMax; does != nil {
-			return does(c, out, self, high)
-		}
-		err = Refused("clamp_max", key)
-		return
+		return does(c, out, self, high)
 	}
 	r0, err = ops.ClampMax(out, self, high)
 	if err == nil {
@@ -13259,17 +11801,11 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Fmax implements the operator fmax.
 func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("fmax", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Fmax
+		if err = checkKeys("fmax", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("fmax", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Fmax; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("fmax", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Fmax(out, self, other)
 	if err == nil {
@@ -13281,17 +11817,11 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Fmin implements the operator fmin.
 func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("fmin", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Fmin
+		if err = checkKeys("fmin", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("fmin", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Fmin; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("fmin", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Fmin(out, self, other)
 	if err == nil {
@@ -13303,17 +11833,11 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Relu implements the operator relu.
 func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("relu", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Relu
+		if err = checkKeys("relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("relu", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Relu; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("relu", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Relu(out, self)
 	if err == nil {
@@ -13325,17 +11849,11 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Where implements the operator where.
 func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("where", key, keys(condition)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Where
+		if err = checkKeys("where", key, keys(condition)|keys(self)|keys(other), keys(out)|keys(condition)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("where", key, keys(out)|keys(condition)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Where; does != nil {
-			return does(c, out, condition, self, other)
-		}
-		err = Refused("where", key)
-		return
+		return does(c, out, condition, self, other)
 	}
 	r0, err = ops.Where(out, condition, self, other)
 	if err == nil {
@@ -13347,17 +11865,11 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 // Cumsum implements the operator cumsum.
 func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("cumsum", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Cumsum
+		if err = checkKeys("cumsum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("cumsum", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Cumsum; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("cumsum", key)
-		return
+		return does(c, out, self, dim, d)
 	}
 	r0, err = ops.Cumsum(out, self, dim, d)
 	if err == nil {
@@ -13369,17 +11881,11 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 // Cumprod implements the operator cumprod.
 func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("cumprod", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Cumprod
+		if err = checkKeys("cumprod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("cumprod", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Cumprod; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("cumprod", key)
-		return
+		return does(c, out, self, dim, d)
 	}
 	r0, err = ops.Cumprod(out, self, dim, d)
 	if err == nil {
@@ -13391,17 +11897,11 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 // Cummax implements the operator cummax.
 func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("cummax", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Cummax
+		if err = checkKeys("cummax", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("cummax", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Cummax; does != nil {
-			return does(c, outValues, outIndices, self, dim)
-		}
-		err = Refused("cummax", key)
-		return
+		return does(c, outValues, outIndices, self, dim)
 	}
 	r0, r1, err = ops.Cummax(outValues, outIndices, self, dim)
 	if err == nil {
@@ -13414,17 +11914,11 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 // Cummin implements the operator cummin.
 func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("cummin", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Cummin
+		if err = checkKeys("cummin", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("cummin", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Cummin; does != nil {
-			return does(c, outValues, outIndices, self, dim)
-		}
-		err = Refused("cummin", key)
-		return
+		return does(c, outValues, outIndices, self, dim)
 	}
 	r0, r1, err = ops.Cummin(outValues, outIndices, self, dim)
 	if err == nil {
@@ -13437,17 +11931,11 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 // Logcumsumexp implements the operator logcumsumexp.
 func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("logcumsumexp", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Logcumsumexp
+		if err = checkKeys("logcumsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logcumsumexp", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Logcumsumexp; does != nil {
-			return does(c, out, self, dim)
-		}
-		err = Refused("logcumsumexp", key)
-		return
+		return does(c, out, self, dim)
 	}
 	r0, err = ops.Logcumsumexp(out, self, dim)
 	if err == nil {
@@ -13459,17 +11947,11 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 // Logsumexp implements the operator logsumexp.
 func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("logsumexp", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Logsumexp
+		if err = checkKeys("logsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logsumexp", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Logsumexp; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
-		err = Refused("logsumexp", key)
-		return
+		return does(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
 	if err == nil {
@@ -13481,23 +11963,17 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 // NnSoftmaxGradient implements the operator nn.softmax_gradient.
 func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(output)); key != 0 {
-		if err := outOnly("nn.softmax_gradient", key, keys(given)); err != nil {
-			return nil, err
+		does := backend(key).NnSoftmaxGradient
+		if err = checkKeys("nn.softmax_gradient", key, keys(given), keys(given)|keys(output), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nn.softmax_gradient", key, keys(given)|keys(output)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnSoftmaxGradient; does != nil {
-			return does(c, given, output, dim, logarithm)
-		}
-		err = Refused("nn.softmax_gradient", key)
-		return
+		return does(c, given, output, dim, logarithm)
 	}
 	return ops.NnSoftmaxGradient(given, output, dim, logarithm)
 }
 
 // SignalWindowsBartlett implements the operator signal.windows.bartlett.
-func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsBartlett; does != nil {
 			return does(c, m, sym, d, layout, dev)
@@ -13507,7 +11983,7 @@ func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tens
 }
 
 // SignalWindowsBlackman implements the operator signal.windows.blackman.
-func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsBlackman; does != nil {
 			return does(c, m, sym, d, layout, dev)
@@ -13517,7 +11993,7 @@ func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tens
 }
 
 // SignalWindowsCosine implements the operator signal.windows.cosine.
-func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsCosine; does != nil {
 			return does(c, m, sym, d, layout, dev)
@@ -13527,7 +12003,7 @@ func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor
 }
 
 // SignalWindowsExponential implements the operator signal.windows.exponential.
-func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsExponential; does != nil {
 			return does(c, m, center, tau, sym, d, layout, dev)
@@ -13537,7 +12013,7 @@ func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym
 }
 
 // SignalWindowsGaussian implements the operator signal.windows.gaussian.
-func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsGaussian; does != nil {
 			return does(c, m, std, sym, d, layout, dev)
@@ -13547,7 +12023,7 @@ func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType
 }
 
 // SignalWindowsGeneralCosine implements the operator signal.windows.general_cosine.
-func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsGeneralCosine; does != nil {
 			return does(c, m, weights, sym, d, layout, dev)
@@ -13557,7 +12033,7 @@ func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d 
 }
 
 // SignalWindowsGeneralHamming implements the operator signal.windows.general_hamming.
-func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsGeneralHamming; does != nil {
 			return does(c, m, alpha, sym, d, layout, dev)
@@ -13567,7 +12043,7 @@ func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dty
 }
 
 // SignalWindowsHamming implements the operator signal.windows.hamming.
-func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsHamming; does != nil {
 			return does(c, m, sym, d, layout, dev)
@@ -13577,7 +12053,7 @@ func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tenso
 }
 
 // SignalWindowsHann implements the operator signal.windows.hann.
-func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsHann; does != nil {
 			return does(c, m, sym, d, layout, dev)
@@ -13587,7 +12063,7 @@ func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.L
 }
 
 // SignalWindowsKaiser implements the operator signal.windows.kaiser.
-func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsKaiser; does != nil {
 			return does(c, m, beta, sym, d, layout, dev)
@@ -13597,7 +12073,7 @@ func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType,
 }
 
 // SignalWindowsNuttall implements the operator signal.windows.nuttall.
-func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
 		if does := backend(key).SignalWindowsNuttall; does != nil {
 			return does(c, m, sym, d, layout, dev)
@@ -13609,17 +12085,11 @@ func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tenso
 // Sort implements the operator sort.
 func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("sort", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Sort
+		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sort", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Sort; does != nil {
-			return does(c, outValues, outIndices, self, dim, descending)
-		}
-		err = Refused("sort", key)
-		return
+		return does(c, outValues, outIndices, self, dim, descending)
 	}
 	r0, r1, err = ops.Sort(outValues, outIndices, self, dim, descending)
 	if err == nil {
@@ -13632,17 +12102,11 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 // SortStable implements the operator sort.
 func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("sort", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).SortStable
+		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sort", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).SortStable; does != nil {
-			return does(c, outValues, outIndices, self, x3, dim, descending)
-		}
-		err = Refused("sort", key)
-		return
+		return does(c, outValues, outIndices, self, x3, dim, descending)
 	}
 	r0, r1, err = ops.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if err == nil {
@@ -13653,7 +12117,7 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 }
 
 // Argsort implements the operator argsort.
-func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
+func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Argsort; does != nil {
 			return does(c, self, dim, descending)
@@ -13663,7 +12127,7 @@ func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.T
 }
 
 // ArgsortStable implements the operator argsort.
-func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error) {
+func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ArgsortStable; does != nil {
 			return does(c, self, x2, dim, descending)
@@ -13673,17 +12137,14 @@ func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending b
 }
 
 // Msort implements the operator msort.
-func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("msort", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("msort", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("msort", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Msort == nil {
-			err := Refused("msort", tensor.Quantized)
-			return nil, err
+			err = Refused("msort", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Msort; does != nil {
 			return does(c, out, self)
@@ -13695,17 +12156,11 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Topk implements the operator topk.
 func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("topk", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Topk
+		if err = checkKeys("topk", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("topk", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Topk; does != nil {
-			return does(c, outValues, outIndices, self, k, dim, largest, sorted)
-		}
-		err = Refused("topk", key)
-		return
+		return does(c, outValues, outIndices, self, k, dim, largest, sorted)
 	}
 	r0, r1, err = ops.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if err == nil {
@@ -13718,11 +12173,11 @@ func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, larg
 // Median implements the operator median.
 func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Median; does != nil {
-			return does(c, self)
+		does := backend(key).Median
+		if err = checkKeys("median", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("median", key)
-		return
+		return does(c, self)
 	}
 	return ops.Median(self)
 }
@@ -13730,17 +12185,11 @@ func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MedianDim implements the operator median.
 func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("median", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).MedianDim
+		if err = checkKeys("median", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("median", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).MedianDim; does != nil {
-			return does(c, outValues, outIndices, self, dim, keepdim)
-		}
-		err = Refused("median", key)
-		return
+		return does(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
@@ -13753,11 +12202,11 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 // Nanmedian implements the operator nanmedian.
 func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Nanmedian; does != nil {
-			return does(c, self)
+		does := backend(key).Nanmedian
+		if err = checkKeys("nanmedian", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("nanmedian", key)
-		return
+		return does(c, self)
 	}
 	return ops.Nanmedian(self)
 }
@@ -13765,17 +12214,11 @@ func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NanmedianDim implements the operator nanmedian.
 func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("nanmedian", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).NanmedianDim
+		if err = checkKeys("nanmedian", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nanmedian", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).NanmedianDim; does != nil {
-			return does(c, outValues, outIndices, self, dim, keepdim)
-		}
-		err = Refused("nanmedian", key)
-		return
+		return does(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
@@ -13788,17 +12231,11 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 // Kthvalue implements the operator kthvalue.
 func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("kthvalue", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Kthvalue
+		if err = checkKeys("kthvalue", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("kthvalue", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Kthvalue; does != nil {
-			return does(c, outValues, outIndices, self, k, dim, keepdim)
-		}
-		err = Refused("kthvalue", key)
-		return
+		return does(c, outValues, outIndices, self, k, dim, keepdim)
 	}
 	r0, r1, err = ops.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if err == nil {
@@ -13811,17 +12248,11 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 // Mode implements the operator mode.
 func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		if err := outOnly("mode", key, keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Mode
+		if err = checkKeys("mode", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("mode", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Mode; does != nil {
-			return does(c, outValues, outIndices, self, dim, keepdim)
-		}
-		err = Refused("mode", key)
-		return
+		return does(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.Mode(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
@@ -13834,17 +12265,11 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 // Searchsorted implements the operator searchsorted.
 func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
-		if err := outOnly("searchsorted", key, keys(sorted)|keys(self)|keys(sorter)); err != nil {
-			return nil, err
+		does := backend(key).Searchsorted
+		if err = checkKeys("searchsorted", key, keys(sorted)|keys(self)|keys(sorter), keys(out)|keys(sorted)|keys(self)|keys(sorter), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("searchsorted", key, keys(out)|keys(sorted)|keys(self)|keys(sorter)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Searchsorted; does != nil {
-			return does(c, out, sorted, self, outInt32, right, side, sorter)
-		}
-		err = Refused("searchsorted", key)
-		return
+		return does(c, out, sorted, self, outInt32, right, side, sorter)
 	}
 	r0, err = ops.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
 	if err == nil {
@@ -13856,17 +12281,11 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 // Bucketize implements the operator bucketize.
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
-		if err := outOnly("bucketize", key, keys(self)|keys(boundaries)); err != nil {
-			return nil, err
+		does := backend(key).Bucketize
+		if err = checkKeys("bucketize", key, keys(self)|keys(boundaries), keys(out)|keys(self)|keys(boundaries), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("bucketize", key, keys(out)|keys(self)|keys(boundaries)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Bucketize; does != nil {
-			return does(c, out, self, boundaries, outInt32, right)
-		}
-		err = Refused("bucketize", key)
-		return
+		return does(c, out, self, boundaries, outInt32, right)
 	}
 	r0, err = ops.Bucketize(out, self, boundaries, outInt32, right)
 	if err == nil {
@@ -13878,11 +12297,11 @@ func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right boo
 // Unique implements the operator unique.
 func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Unique; does != nil {
-			return does(c, self, x1, returnInverse, returnCounts, dim)
+		does := backend(key).Unique
+		if err = checkKeys("unique", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unique", key)
-		return
+		return does(c, self, x1, returnInverse, returnCounts, dim)
 	}
 	return ops.Unique(self, x1, returnInverse, returnCounts, dim)
 }
@@ -13890,11 +12309,11 @@ func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, d
 // UniqueConsecutive implements the operator unique_consecutive.
 func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UniqueConsecutive; does != nil {
-			return does(c, self, returnInverse, returnCounts, dim)
+		does := backend(key).UniqueConsecutive
+		if err = checkKeys("unique_consecutive", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unique_consecutive", key)
-		return
+		return does(c, self, returnInverse, returnCounts, dim)
 	}
 	return ops.UniqueConsecutive(self, returnInverse, returnCounts, dim)
 }
@@ -13902,17 +12321,11 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 // Isin implements the operator isin.
 func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
-		if err := outOnly("isin", key, keys(elements)|keys(testElements)); err != nil {
-			return nil, err
+		does := backend(key).Isin
+		if err = checkKeys("isin", key, keys(elements)|keys(testElements), keys(out)|keys(elements)|keys(testElements), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("isin", key, keys(out)|keys(elements)|keys(testElements)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Isin; does != nil {
-			return does(c, out, elements, testElements, x3, invert)
-		}
-		err = Refused("isin", key)
-		return
+		return does(c, out, elements, testElements, x3, invert)
 	}
 	r0, err = ops.Isin(out, elements, testElements, x3, invert)
 	if err == nil {
@@ -13924,8 +12337,8 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 // SparseCooTensor implements the operator sparse_coo_tensor.
 func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(indices) | keys(values)); key != 0 {
-		if err := unmixed("sparse_coo_tensor", key, keys(indices)|keys(values)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse_coo_tensor", key, tensor.Sparse, keys(indices)|keys(values), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseCooTensor; does != nil {
 			return does(c, indices, values, size, d, dev, coalesced)
@@ -13941,8 +12354,8 @@ func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dty
 // SparseCompressedTensor implements the operator sparse_compressed_tensor.
 func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(compressed) | keys(plain) | keys(values) | l.Keys()); key != 0 {
-		if err := unmixed("sparse_compressed_tensor", key, keys(compressed)|keys(plain)|keys(values)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse_compressed_tensor", key, tensor.Sparse, keys(compressed)|keys(plain)|keys(values), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseCompressedTensor; does != nil {
 			return does(c, compressed, plain, values, size, d, l, dev)
@@ -14252,8 +12665,8 @@ func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 // SparseMask implements the operator sparse_mask.
 func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mask)); key != 0 {
-		if err := unmixed("sparse_mask", key, keys(self)|keys(mask)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse_mask", key, tensor.Sparse, keys(self)|keys(mask), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseMask; does != nil {
 			return does(c, self, mask)
@@ -14297,8 +12710,8 @@ func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, 
 // ResizeAsSparse implements the operator resize_as_sparse_.
 func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keys(template)); key != 0 {
-		if err := unmixed("resize_as_sparse_", key, keys(self)|keys(template)); err != nil {
-			return err
+		if err = checkKeys("resize_as_sparse_", key, tensor.Sparse, keys(self)|keys(template), true); err != nil {
+			return
 		}
 		if does := backend(key).ResizeAsSparse; does != nil {
 			return does(c, self, template)
@@ -14328,8 +12741,8 @@ func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
 // Smm implements the operator smm.
 func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
-		if err := unmixed("smm", key, keys(self)|keys(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("smm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).Smm; does != nil {
 			return does(c, self, mat2)
@@ -14345,11 +12758,8 @@ func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sspaddmm implements the operator sspaddmm.
 func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
-		if err := outOnly("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("sspaddmm", key, keys(out)|keys(self)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).Sspaddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
@@ -14365,11 +12775,8 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 // Hspmm implements the operator hspmm.
 func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
-		if err := outOnly("hspmm", key, keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("hspmm", key, keys(out)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("hspmm", key, keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).Hspmm; does != nil {
 			return does(c, out, mat1, mat2)
@@ -14399,8 +12806,8 @@ func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *ten
 // SparseMm implements the operator sparse.mm.
 func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
-		if err := unmixed("sparse.mm", key, keys(self)|keys(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseMm; does != nil {
 			return does(c, self, mat2)
@@ -14416,8 +12823,8 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // SparseMmReduce implements the operator sparse.mm.
 func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
-		if err := unmixed("sparse.mm", key, keys(self)|keys(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseMmReduce; does != nil {
 			return does(c, self, mat2, reduce)
@@ -14433,8 +12840,8 @@ func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tenso
 // SparseAddmm implements the operator sparse.addmm.
 func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
-		if err := unmixed("sparse.addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse.addmm", key, tensor.Sparse, keys(self)|keys(mat1)|keys(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseAddmm; does != nil {
 			return does(c, self, mat1, mat2, beta, alpha)
@@ -14450,11 +12857,8 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 // SparseSampledAddmm implements the operator sparse.sampled_addmm.
 func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
-		if err := outOnly("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("sparse.sampled_addmm", key, keys(out)|keys(self)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseSampledAddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
@@ -14498,8 +12902,8 @@ func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0
 // SparseSpdiags implements the operator sparse.spdiags.
 func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
-		if err := unmixed("sparse.spdiags", key, keys(diagonals)|keys(offsets)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse.spdiags", key, tensor.Sparse, keys(diagonals)|keys(offsets), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseSpdiags; does != nil {
 			return does(c, diagonals, offsets, size, l)
@@ -14515,8 +12919,8 @@ func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l te
 // SparseSpsolve implements the operator sparse.spsolve.
 func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		if err := unmixed("sparse.spsolve", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("sparse.spsolve", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).SparseSpsolve; does != nil {
 			return does(c, self, other)
@@ -14532,14 +12936,11 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 // CsrSpmm implements the operator csr_spmm.
 func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
-		if err := unmixed("csr_spmm", key, keys(crow)|keys(col)|keys(values)|keys(mat)); err != nil {
-			return nil, err
+		does := backend(key).CsrSpmm
+		if err = checkKeys("csr_spmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(mat), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).CsrSpmm; does != nil {
-			return does(c, crow, col, values, mat)
-		}
-		err = Refused("csr_spmm", key)
-		return
+		return does(c, crow, col, values, mat)
 	}
 	return ops.CsrSpmm(crow, col, values, mat)
 }
@@ -14547,14 +12948,11 @@ func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, 
 // CsrSddmm implements the operator csr_sddmm.
 func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
-		if err := unmixed("csr_sddmm", key, keys(crow)|keys(col)|keys(mat1)|keys(mat2)); err != nil {
-			return nil, err
+		does := backend(key).CsrSddmm
+		if err = checkKeys("csr_sddmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(mat1)|keys(mat2), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).CsrSddmm; does != nil {
-			return does(c, crow, col, mat1, mat2)
-		}
-		err = Refused("csr_sddmm", key)
-		return
+		return does(c, crow, col, mat1, mat2)
 	}
 	return ops.CsrSddmm(crow, col, mat1, mat2)
 }
@@ -14562,14 +12960,11 @@ func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, 
 // CsrSpgemm implements the operator csr_spgemm.
 func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
-		if err := unmixed("csr_spgemm", key, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).CsrSpgemm
+		if err = checkKeys("csr_spgemm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).CsrSpgemm; does != nil {
-			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
-		}
-		err = Refused("csr_spgemm", key)
-		return
+		return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
 	}
 	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
@@ -14577,14 +12972,11 @@ func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tens
 // CsrSpadd implements the operator csr_spadd.
 func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
-		if err := unmixed("csr_spadd", key, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)); err != nil {
-			return nil, nil, nil, err
+		does := backend(key).CsrSpadd
+		if err = checkKeys("csr_spadd", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).CsrSpadd; does != nil {
-			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
-		}
-		err = Refused("csr_spadd", key)
-		return
+		return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
 	}
 	return ops.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
@@ -14592,17 +12984,11 @@ func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tenso
 // Erf implements the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("erf", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Erf
+		if err = checkKeys("erf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("erf", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Erf; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("erf", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Erf(out, self)
 	if err == nil {
@@ -14614,17 +13000,11 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Erfc implements the operator erfc.
 func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("erfc", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Erfc
+		if err = checkKeys("erfc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("erfc", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Erfc; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("erfc", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Erfc(out, self)
 	if err == nil {
@@ -14636,17 +13016,11 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Erfinv implements the operator erfinv.
 func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("erfinv", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Erfinv
+		if err = checkKeys("erfinv", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("erfinv", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Erfinv; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("erfinv", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Erfinv(out, self)
 	if err == nil {
@@ -14658,17 +13032,11 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Lgamma implements the operator lgamma.
 func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("lgamma", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Lgamma
+		if err = checkKeys("lgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("lgamma", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Lgamma; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("lgamma", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Lgamma(out, self)
 	if err == nil {
@@ -14680,17 +13048,11 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Digamma implements the operator digamma.
 func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("digamma", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Digamma
+		if err = checkKeys("digamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("digamma", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Digamma; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("digamma", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Digamma(out, self)
 	if err == nil {
@@ -14702,17 +13064,11 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // I0 implements the operator i0.
 func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("i0", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).I0
+		if err = checkKeys("i0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("i0", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).I0; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("i0", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.I0(out, self)
 	if err == nil {
@@ -14724,17 +13080,11 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sinc implements the operator sinc.
 func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("sinc", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Sinc
+		if err = checkKeys("sinc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("sinc", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Sinc; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("sinc", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Sinc(out, self)
 	if err == nil {
@@ -14746,17 +13096,11 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Logit implements the operator logit.
 func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("logit", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Logit
+		if err = checkKeys("logit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logit", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Logit; does != nil {
-			return does(c, out, self, eps)
-		}
-		err = Refused("logit", key)
-		return
+		return does(c, out, self, eps)
 	}
 	r0, err = ops.Logit(out, self, eps)
 	if err == nil {
@@ -14768,17 +13112,11 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 // Polygamma implements the operator polygamma.
 func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("polygamma", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Polygamma
+		if err = checkKeys("polygamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("polygamma", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Polygamma; does != nil {
-			return does(c, out, n, self)
-		}
-		err = Refused("polygamma", key)
-		return
+		return does(c, out, n, self)
 	}
 	r0, err = ops.Polygamma(out, n, self)
 	if err == nil {
@@ -14790,17 +13128,11 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 // Mvlgamma implements the operator mvlgamma.
 func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("mvlgamma", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Mvlgamma
+		if err = checkKeys("mvlgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("mvlgamma", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Mvlgamma; does != nil {
-			return does(c, out, self, p)
-		}
-		err = Refused("mvlgamma", key)
-		return
+		return does(c, out, self, p)
 	}
 	r0, err = ops.Mvlgamma(out, self, p)
 	if err == nil {
@@ -14812,17 +13144,11 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 // Igamma implements the operator igamma.
 func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("igamma", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Igamma
+		if err = checkKeys("igamma", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("igamma", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Igamma; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("igamma", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Igamma(out, self, other)
 	if err == nil {
@@ -14834,17 +13160,11 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 // Igammac implements the operator igammac.
 func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("igammac", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Igammac
+		if err = checkKeys("igammac", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("igammac", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Igammac; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("igammac", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Igammac(out, self, other)
 	if err == nil {
@@ -14856,17 +13176,11 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Logaddexp implements the operator logaddexp.
 func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("logaddexp", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Logaddexp
+		if err = checkKeys("logaddexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logaddexp", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Logaddexp; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("logaddexp", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Logaddexp(out, self, other)
 	if err == nil {
@@ -14878,17 +13192,11 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Logaddexp2 implements the operator logaddexp2.
 func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("logaddexp2", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Logaddexp2
+		if err = checkKeys("logaddexp2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("logaddexp2", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Logaddexp2; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("logaddexp2", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Logaddexp2(out, self, other)
 	if err == nil {
@@ -14900,17 +13208,11 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // Xlogy implements the operator xlogy.
 func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("xlogy", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Xlogy
+		if err = checkKeys("xlogy", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("xlogy", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Xlogy; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("xlogy", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Xlogy(out, self, other)
 	if err == nil {
@@ -14922,17 +13224,11 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Gcd implements the operator gcd.
 func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("gcd", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Gcd
+		if err = checkKeys("gcd", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("gcd", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Gcd; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("gcd", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Gcd(out, self, other)
 	if err == nil {
@@ -14944,17 +13240,11 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Lcm implements the operator lcm.
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		if err := outOnly("lcm", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Lcm
+		if err = checkKeys("lcm", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("lcm", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Lcm; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("lcm", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Lcm(out, self, other)
 	if err == nil {
@@ -14966,17 +13256,11 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Nextafter implements the operator nextafter.
 func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("nextafter", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Nextafter
+		if err = checkKeys("nextafter", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nextafter", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Nextafter; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("nextafter", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Nextafter(out, self, other)
 	if err == nil {
@@ -14988,17 +13272,11 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Heaviside implements the operator heaviside.
 func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(values)); key != 0 {
-		if err := outOnly("heaviside", key, keys(self)|keys(values)); err != nil {
-			return nil, err
+		does := backend(key).Heaviside
+		if err = checkKeys("heaviside", key, keys(self)|keys(values), keys(out)|keys(self)|keys(values), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("heaviside", key, keys(out)|keys(self)|keys(values)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Heaviside; does != nil {
-			return does(c, out, self, values)
-		}
-		err = Refused("heaviside", key)
-		return
+		return does(c, out, self, values)
 	}
 	r0, err = ops.Heaviside(out, self, values)
 	if err == nil {
@@ -15010,17 +13288,11 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 // Ldexp implements the operator ldexp.
 func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("ldexp", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).Ldexp
+		if err = checkKeys("ldexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("ldexp", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Ldexp; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("ldexp", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.Ldexp(out, self, other)
 	if err == nil {
@@ -15032,14 +13304,11 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Frexp implements the operator frexp.
 func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
-		if err := unmixed("frexp", key, keys(mantissa)|keys(exponent)|keys(self)); err != nil {
-			return nil, nil, err
+		does := backend(key).Frexp
+		if err = checkKeys("frexp", key, tensor.Sparse, keys(mantissa)|keys(exponent)|keys(self), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Frexp; does != nil {
-			return does(c, mantissa, exponent, self)
-		}
-		err = Refused("frexp", key)
-		return
+		return does(c, mantissa, exponent, self)
 	}
 	r0, r1, err = ops.Frexp(mantissa, exponent, self)
 	if err == nil {
@@ -15052,17 +13321,11 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 // NanToNum implements the operator nan_to_num.
 func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("nan_to_num", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).NanToNum
+		if err = checkKeys("nan_to_num", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("nan_to_num", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NanToNum; does != nil {
-			return does(c, out, self, nan, posinf, neginf)
-		}
-		err = Refused("nan_to_num", key)
-		return
+		return does(c, out, self, nan, posinf, neginf)
 	}
 	r0, err = ops.NanToNum(out, self, nan, posinf, neginf)
 	if err == nil {
@@ -15074,17 +13337,11 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 // Deg2rad implements the operator deg2rad.
 func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("deg2rad", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Deg2rad
+		if err = checkKeys("deg2rad", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("deg2rad", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Deg2rad; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("deg2rad", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Deg2rad(out, self)
 	if err == nil {
@@ -15096,17 +13353,11 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Rad2deg implements the operator rad2deg.
 func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("rad2deg", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Rad2deg
+		if err = checkKeys("rad2deg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("rad2deg", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Rad2deg; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("rad2deg", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Rad2deg(out, self)
 	if err == nil {
@@ -15118,17 +13369,11 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // SpecialXlog1py implements the operator special.xlog1py.
 func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("special.xlog1py", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).SpecialXlog1py
+		if err = checkKeys("special.xlog1py", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.xlog1py", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialXlog1py; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("special.xlog1py", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.SpecialXlog1py(out, self, other)
 	if err == nil {
@@ -15140,17 +13385,11 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 // SpecialZeta implements the operator special.zeta.
 func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err := outOnly("special.zeta", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).SpecialZeta
+		if err = checkKeys("special.zeta", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.zeta", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialZeta; does != nil {
-			return does(c, out, self, other)
-		}
-		err = Refused("special.zeta", key)
-		return
+		return does(c, out, self, other)
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
 	if err == nil {
@@ -15162,17 +13401,11 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 // SpecialEntr implements the operator special.entr.
 func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.entr", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialEntr
+		if err = checkKeys("special.entr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.entr", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialEntr; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.entr", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialEntr(out, self)
 	if err == nil {
@@ -15184,17 +13417,11 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SpecialErfcx implements the operator special.erfcx.
 func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.erfcx", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialErfcx
+		if err = checkKeys("special.erfcx", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.erfcx", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialErfcx; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.erfcx", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialErfcx(out, self)
 	if err == nil {
@@ -15206,17 +13433,11 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // SpecialNdtr implements the operator special.ndtr.
 func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.ndtr", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialNdtr
+		if err = checkKeys("special.ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.ndtr", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialNdtr; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.ndtr", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialNdtr(out, self)
 	if err == nil {
@@ -15228,17 +13449,11 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SpecialLogNdtr implements the operator special.log_ndtr.
 func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.log_ndtr", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialLogNdtr
+		if err = checkKeys("special.log_ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.log_ndtr", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialLogNdtr; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.log_ndtr", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialLogNdtr(out, self)
 	if err == nil {
@@ -15250,17 +13465,11 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 // SpecialNdtri implements the operator special.ndtri.
 func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.ndtri", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialNdtri
+		if err = checkKeys("special.ndtri", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.ndtri", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialNdtri; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.ndtri", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialNdtri(out, self)
 	if err == nil {
@@ -15272,17 +13481,11 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // SpecialI0e implements the operator special.i0e.
 func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.i0e", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialI0e
+		if err = checkKeys("special.i0e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.i0e", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialI0e; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.i0e", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialI0e(out, self)
 	if err == nil {
@@ -15294,17 +13497,11 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // SpecialI1 implements the operator special.i1.
 func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.i1", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialI1
+		if err = checkKeys("special.i1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.i1", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialI1; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.i1", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialI1(out, self)
 	if err == nil {
@@ -15316,17 +13513,11 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // SpecialI1e implements the operator special.i1e.
 func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.i1e", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialI1e
+		if err = checkKeys("special.i1e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.i1e", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialI1e; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.i1e", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialI1e(out, self)
 	if err == nil {
@@ -15338,17 +13529,11 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // SpecialBesselJ0 implements the operator special.bessel_j0.
 func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.bessel_j0", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialBesselJ0
+		if err = checkKeys("special.bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.bessel_j0", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialBesselJ0; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.bessel_j0", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialBesselJ0(out, self)
 	if err == nil {
@@ -15360,17 +13545,11 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselJ1 implements the operator special.bessel_j1.
 func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.bessel_j1", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialBesselJ1
+		if err = checkKeys("special.bessel_j1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.bessel_j1", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialBesselJ1; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.bessel_j1", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialBesselJ1(out, self)
 	if err == nil {
@@ -15382,17 +13561,11 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselY0 implements the operator special.bessel_y0.
 func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.bessel_y0", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialBesselY0
+		if err = checkKeys("special.bessel_y0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.bessel_y0", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialBesselY0; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.bessel_y0", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialBesselY0(out, self)
 	if err == nil {
@@ -15404,17 +13577,11 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselY1 implements the operator special.bessel_y1.
 func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.bessel_y1", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialBesselY1
+		if err = checkKeys("special.bessel_y1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.bessel_y1", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialBesselY1; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.bessel_y1", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialBesselY1(out, self)
 	if err == nil {
@@ -15426,17 +13593,11 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.modified_bessel_k0", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialModifiedBesselK0
+		if err = checkKeys("special.modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.modified_bessel_k0", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialModifiedBesselK0; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.modified_bessel_k0", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialModifiedBesselK0(out, self)
 	if err == nil {
@@ -15448,17 +13609,11 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 // SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.modified_bessel_k1", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialModifiedBesselK1
+		if err = checkKeys("special.modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.modified_bessel_k1", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialModifiedBesselK1; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.modified_bessel_k1", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialModifiedBesselK1(out, self)
 	if err == nil {
@@ -15470,17 +13625,11 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 // SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.scaled_modified_bessel_k0", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialScaledModifiedBesselK0
+		if err = checkKeys("special.scaled_modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.scaled_modified_bessel_k0", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialScaledModifiedBesselK0; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.scaled_modified_bessel_k0", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
 	if err == nil {
@@ -15492,17 +13641,11 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 // SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.scaled_modified_bessel_k1", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialScaledModifiedBesselK1
+		if err = checkKeys("special.scaled_modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.scaled_modified_bessel_k1", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialScaledModifiedBesselK1; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.scaled_modified_bessel_k1", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
 	if err == nil {
@@ -15514,17 +13657,11 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 // SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.spherical_bessel_j0", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialSphericalBesselJ0
+		if err = checkKeys("special.spherical_bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.spherical_bessel_j0", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.spherical_bessel_j0", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialSphericalBesselJ0(out, self)
 	if err == nil {
@@ -15536,17 +13673,11 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 // SpecialAiryAi implements the operator special.airy_ai.
 func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.airy_ai", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SpecialAiryAi
+		if err = checkKeys("special.airy_ai", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.airy_ai", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialAiryAi; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.airy_ai", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.SpecialAiryAi(out, self)
 	if err == nil {
@@ -15558,17 +13689,11 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialChebyshevPolynomialT
+		if err = checkKeys("special.chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.chebyshev_polynomial_t", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.chebyshev_polynomial_t", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
 	if err == nil {
@@ -15580,17 +13705,11 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialChebyshevPolynomialU
+		if err = checkKeys("special.chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.chebyshev_polynomial_u", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.chebyshev_polynomial_u", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
 	if err == nil {
@@ -15602,17 +13721,11 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialChebyshevPolynomialV
+		if err = checkKeys("special.chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.chebyshev_polynomial_v", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.chebyshev_polynomial_v", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
 	if err == nil {
@@ -15624,17 +13737,11 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialChebyshevPolynomialW
+		if err = checkKeys("special.chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.chebyshev_polynomial_w", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.chebyshev_polynomial_w", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
 	if err == nil {
@@ -15646,17 +13753,11 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
 func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.hermite_polynomial_h", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialHermitePolynomialH
+		if err = checkKeys("special.hermite_polynomial_h", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.hermite_polynomial_h", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialHermitePolynomialH; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.hermite_polynomial_h", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
 	if err == nil {
@@ -15668,17 +13769,11 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 // SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
 func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.hermite_polynomial_he", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialHermitePolynomialHe
+		if err = checkKeys("special.hermite_polynomial_he", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.hermite_polynomial_he", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.hermite_polynomial_he", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
 	if err == nil {
@@ -15690,17 +13785,11 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
 func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.laguerre_polynomial_l", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialLaguerrePolynomialL
+		if err = checkKeys("special.laguerre_polynomial_l", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.laguerre_polynomial_l", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.laguerre_polynomial_l", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
 	if err == nil {
@@ -15712,17 +13801,11 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
 func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.legendre_polynomial_p", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialLegendrePolynomialP
+		if err = checkKeys("special.legendre_polynomial_p", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.legendre_polynomial_p", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.legendre_polynomial_p", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
 	if err == nil {
@@ -15734,17 +13817,11 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
 func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialShiftedChebyshevPolynomialT
+		if err = checkKeys("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.shifted_chebyshev_polynomial_t", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.shifted_chebyshev_polynomial_t", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
 	if err == nil {
@@ -15756,17 +13833,11 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
 func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialShiftedChebyshevPolynomialU
+		if err = checkKeys("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.shifted_chebyshev_polynomial_u", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.shifted_chebyshev_polynomial_u", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
 	if err == nil {
@@ -15778,17 +13849,11 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
 func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialShiftedChebyshevPolynomialV
+		if err = checkKeys("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.shifted_chebyshev_polynomial_v", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.shifted_chebyshev_polynomial_v", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
 	if err == nil {
@@ -15800,17 +13865,11 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
 func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		if err := outOnly("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
-			return nil, err
+		does := backend(key).SpecialShiftedChebyshevPolynomialW
+		if err = checkKeys("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("special.shifted_chebyshev_polynomial_w", key, keys(out)|keys(x)|keys(n)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
-			return does(c, out, x, n)
-		}
-		err = Refused("special.shifted_chebyshev_polynomial_w", key)
-		return
+		return does(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
 	if err == nil {
@@ -15820,17 +13879,14 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *t
 }
 
 // Diff implements the operator diff.
-func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {
-		if err := outOnly("diff", key, keys(self)|keys(prepend)|keys(append)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("diff", key, keys(out)|keys(self)|keys(prepend)|keys(append)); err != nil {
-			return nil, err
+		if err = checkKeys("diff", key, keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Diff == nil {
-			err := Refused("diff", tensor.Quantized)
-			return nil, err
+			err = Refused("diff", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Diff; does != nil {
 			return does(c, out, self, n, dim, prepend, append)
@@ -15840,7 +13896,7 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 }
 
 // Trapezoid implements the operator trapezoid.
-func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(y)); key != 0 {
 		if does := backend(key).Trapezoid; does != nil {
 			return does(c, y, dx, dim)
@@ -15850,10 +13906,10 @@ func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Te
 }
 
 // TrapezoidX implements the operator trapezoid.
-func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
-		if err := unmixed("trapezoid", key, keys(y)|keys(x)); err != nil {
-			return nil, err
+		if err = checkKeys("trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
+			return
 		}
 		if does := backend(key).TrapezoidX; does != nil {
 			return does(c, y, x, dim)
@@ -15863,7 +13919,7 @@ func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) 
 }
 
 // CumulativeTrapezoid implements the operator cumulative_trapezoid.
-func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(y)); key != 0 {
 		if does := backend(key).CumulativeTrapezoid; does != nil {
 			return does(c, y, dx, dim)
@@ -15873,10 +13929,10 @@ func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (
 }
 
 // CumulativeTrapezoidX implements the operator cumulative_trapezoid.
-func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
-		if err := unmixed("cumulative_trapezoid", key, keys(y)|keys(x)); err != nil {
-			return nil, err
+		if err = checkKeys("cumulative_trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
+			return
 		}
 		if does := backend(key).CumulativeTrapezoidX; does != nil {
 			return does(c, y, x, dim)
@@ -15886,10 +13942,10 @@ func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tenso
 }
 
 // Cov implements the operator cov.
-func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(fweights) | keys(aweights)); key != 0 {
-		if err := unmixed("cov", key, keys(self)|keys(fweights)|keys(aweights)); err != nil {
-			return nil, err
+		if err = checkKeys("cov", key, tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), true); err != nil {
+			return
 		}
 		if does := backend(key).Cov; does != nil {
 			return does(c, self, correction, fweights, aweights)
@@ -15899,7 +13955,7 @@ func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tens
 }
 
 // Corrcoef implements the operator corrcoef.
-func (c Ctx) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Corrcoef; does != nil {
 			return does(c, self)
@@ -15909,17 +13965,14 @@ func (c Ctx) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Cross implements the operator cross.
-func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err := outOnly("cross", key, keys(self)|keys(other)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("cross", key, keys(out)|keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Cross == nil {
-			err := Refused("cross", tensor.Quantized)
-			return nil, err
+			err = Refused("cross", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Cross; does != nil {
 			return does(c, out, self, other, dim)
@@ -15929,7 +13982,7 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor
 }
 
 // Trace implements the operator trace.
-func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).Trace; does != nil {
 			return does(c, self)
@@ -15939,10 +13992,10 @@ func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Dist implements the operator dist.
-func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err := unmixed("dist", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("dist", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).Dist; does != nil {
 			return does(c, self, other, p)
@@ -15954,14 +14007,11 @@ func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, e
 // Bincount implements the operator bincount.
 func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weights)); key != 0 {
-		if err := unmixed("bincount", key, keys(self)|keys(weights)); err != nil {
-			return nil, err
+		does := backend(key).Bincount
+		if err = checkKeys("bincount", key, tensor.Sparse, keys(self)|keys(weights), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Bincount; does != nil {
-			return does(c, self, weights, minlength)
-		}
-		err = Refused("bincount", key)
-		return
+		return does(c, self, weights, minlength)
 	}
 	return ops.Bincount(self, weights, minlength)
 }
@@ -15969,17 +14019,11 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 // Histc implements the operator histc.
 func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err := outOnly("histc", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Histc
+		if err = checkKeys("histc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("histc", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Histc; does != nil {
-			return does(c, out, self, bins, low, high)
-		}
-		err = Refused("histc", key)
-		return
+		return does(c, out, self, bins, low, high)
 	}
 	r0, err = ops.Histc(out, self, bins, low, high)
 	if err == nil {
@@ -15991,17 +14035,11 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 // Histogram implements the operator histogram.
 func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
-		if err := outOnly("histogram", key, keys(self)|keys(weight)); err != nil {
-			return nil, nil, err
+		does := backend(key).Histogram
+		if err = checkKeys("histogram", key, keys(self)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("histogram", key, keys(outHist)|keys(outEdges)|keys(self)|keys(weight)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).Histogram; does != nil {
-			return does(c, outHist, outEdges, self, bins, ranges, weight, density)
-		}
-		err = Refused("histogram", key)
-		return
+		return does(c, outHist, outEdges, self, bins, ranges, weight, density)
 	}
 	r0, r1, err = ops.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
 	if err == nil {
@@ -16014,17 +14052,11 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 // HistogramEdges implements the operator histogram.
 func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
-		if err := outOnly("histogram", key, keys(self)|keys(bins)|keys(weight)); err != nil {
-			return nil, nil, err
+		does := backend(key).HistogramEdges
+		if err = checkKeys("histogram", key, keys(self)|keys(bins)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("histogram", key, keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight)); err != nil {
-			return nil, nil, err
-		}
-		if does := backend(key).HistogramEdges; does != nil {
-			return does(c, outHist, outEdges, self, bins, weight, density)
-		}
-		err = Refused("histogram", key)
-		return
+		return does(c, outHist, outEdges, self, bins, weight, density)
 	}
 	r0, r1, err = ops.HistogramEdges(outHist, outEdges, self, bins, weight, density)
 	if err == nil {
@@ -16037,14 +14069,11 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 // Histogramdd implements the operator histogramdd.
 func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
-		if err := unmixed("histogramdd", key, keys(self)|keys(weight)); err != nil {
-			return nil, err
+		does := backend(key).Histogramdd
+		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).Histogramdd; does != nil {
-			return does(c, self, bins, ranges, weight, density)
-		}
-		err = Refused("histogramdd", key)
-		return
+		return does(c, self, bins, ranges, weight, density)
 	}
 	return ops.Histogramdd(self, bins, ranges, weight, density)
 }
@@ -16052,30 +14081,24 @@ func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, we
 // HistogramddEdges implements the operator histogramdd.
 func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
-		if err := unmixed("histogramdd", key, keys(self)|keysOf(bins)|keys(weight)); err != nil {
-			return nil, err
+		does := backend(key).HistogramddEdges
+		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keysOf(bins)|keys(weight), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).HistogramddEdges; does != nil {
-			return does(c, self, bins, x2, weight, density)
-		}
-		err = Refused("histogramdd", key)
-		return
+		return does(c, self, bins, x2, weight, density)
 	}
 	return ops.HistogramddEdges(self, bins, x2, weight, density)
 }
 
 // Quantile implements the operator quantile.
-func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
-		if err := outOnly("quantile", key, keys(self)|keys(q)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("quantile", key, keys(out)|keys(self)|keys(q)); err != nil {
-			return nil, err
+		if err = checkKeys("quantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Quantile == nil {
-			err := Refused("quantile", tensor.Quantized)
-			return nil, err
+			err = Refused("quantile", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Quantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
@@ -16085,17 +14108,14 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 }
 
 // Nanquantile implements the operator nanquantile.
-func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
-		if err := outOnly("nanquantile", key, keys(self)|keys(q)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("nanquantile", key, keys(out)|keys(self)|keys(q)); err != nil {
-			return nil, err
+		if err = checkKeys("nanquantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Nanquantile == nil {
-			err := Refused("nanquantile", tensor.Quantized)
-			return nil, err
+			err = Refused("nanquantile", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Nanquantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
@@ -16105,7 +14125,7 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 }
 
 // Gradient implements the operator gradient.
-func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Gradient; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
@@ -16115,7 +14135,7 @@ func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, e
 }
 
 // GradientScalars implements the operator gradient.
-func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).GradientScalars; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
@@ -16125,10 +14145,10 @@ func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims [
 }
 
 // GradientTensors implements the operator gradient.
-func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOf(spacing)); key != 0 {
-		if err := unmixed("gradient", key, keys(self)|keysOf(spacing)); err != nil {
-			return nil, err
+		if err = checkKeys("gradient", key, tensor.Sparse, keys(self)|keysOf(spacing), true); err != nil {
+			return
 		}
 		if does := backend(key).GradientTensors; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
@@ -16138,17 +14158,14 @@ func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims
 }
 
 // Renorm implements the operator renorm.
-func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err := outOnly("renorm", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("renorm", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("renorm", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).Renorm == nil {
-			err := Refused("renorm", tensor.Quantized)
-			return nil, err
+			err = Refused("renorm", tensor.Quantized)
+			return
 		}
 		if does := backend(key).Renorm; does != nil {
 			return does(c, out, self, p, dim, maxnorm)
@@ -16176,11 +14193,11 @@ func (c Ctx) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.D
 // DataPtr implements the operator data_ptr.
 func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).DataPtr; does != nil {
-			return does(c, self)
+		does := backend(key).DataPtr
+		if err = checkKeys("data_ptr", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("data_ptr", key)
-		return
+		return does(c, self)
 	}
 	return ops.DataPtr(self)
 }
@@ -16188,11 +14205,11 @@ func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 // IsReadOnly implements the operator is_read_only.
 func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsReadOnly; does != nil {
-			return does(c, self)
+		does := backend(key).IsReadOnly
+		if err = checkKeys("is_read_only", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("is_read_only", key)
-		return
+		return does(c, self)
 	}
 	return ops.IsReadOnly(self)
 }
@@ -16200,11 +14217,11 @@ func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 // UntypedStorage implements the operator untyped_storage.
 func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).UntypedStorage; does != nil {
-			return does(c, self)
+		does := backend(key).UntypedStorage
+		if err = checkKeys("untyped_storage", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("untyped_storage", key)
-		return
+		return does(c, self)
 	}
 	return ops.UntypedStorage(self)
 }
@@ -16212,11 +14229,11 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 // Lend implements the operator lend.
 func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Lend; does != nil {
-			return does(c, self)
+		does := backend(key).Lend
+		if err = checkKeys("lend", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("lend", key)
-		return
+		return does(c, self)
 	}
 	return ops.Lend(self)
 }
@@ -16224,11 +14241,11 @@ func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, 
 // FromFile implements the operator from_file.
 func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(l.Keys()); key != 0 {
-		if does := backend(key).FromFile; does != nil {
-			return does(c, filename, share, size, d, l, dev)
+		does := backend(key).FromFile
+		if err = checkKeys("from_file", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("from_file", key)
-		return
+		return does(c, filename, share, size, d, l, dev)
 	}
 	dev = c.place(dev)
 	return ops.FromFile(filename, share, size, d, l, dev)
@@ -16237,11 +14254,11 @@ func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DTy
 // ShareMemory implements the operator share_memory_.
 func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ShareMemory; does != nil {
-			return does(c, self)
+		does := backend(key).ShareMemory
+		if err = checkKeys("share_memory_", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("share_memory_", key)
-		return
+		return does(c, self)
 	}
 	err = ops.ShareMemory(self)
 	return
@@ -16250,11 +14267,11 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 // IsShared implements the operator is_shared.
 func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsShared; does != nil {
-			return does(c, self)
+		does := backend(key).IsShared
+		if err = checkKeys("is_shared", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("is_shared", key)
-		return
+		return does(c, self)
 	}
 	return ops.IsShared(self)
 }
@@ -16262,11 +14279,11 @@ func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 // PinMemory implements the operator pin_memory.
 func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).PinMemory; does != nil {
-			return does(c, self)
+		does := backend(key).PinMemory
+		if err = checkKeys("pin_memory", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("pin_memory", key)
-		return
+		return does(c, self)
 	}
 	return ops.PinMemory(self)
 }
@@ -16274,11 +14291,11 @@ func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // RecordStream implements the operator record_stream.
 func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).RecordStream; does != nil {
-			return does(c, self, stream)
+		does := backend(key).RecordStream
+		if err = checkKeys("record_stream", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("record_stream", key)
-		return
+		return does(c, self, stream)
 	}
 	return ops.RecordStream(self, stream)
 }
@@ -16286,11 +14303,11 @@ func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
 // IsPinned implements the operator is_pinned.
 func (c Ctx) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsPinned; does != nil {
-			return does(c, self)
+		does := backend(key).IsPinned
+		if err = checkKeys("is_pinned", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("is_pinned", key)
-		return
+		return does(c, self)
 	}
 	return ops.IsPinned(self)
 }
@@ -16465,11 +14482,11 @@ func (c Ctx) FailAllocation(countdown int64) error {
 // View implements the operator view.
 func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).View; does != nil {
-			return does(c, self, size)
+		does := backend(key).View
+		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("view", key)
-		return
+		return does(c, self, size)
 	}
 	return ops.View(self, size)
 }
@@ -16477,20 +14494,20 @@ func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err err
 // ViewDtype implements the operator view.
 func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).ViewDtype; does != nil {
-			return does(c, self, d)
+		does := backend(key).ViewDtype
+		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("view", key)
-		return
+		return does(c, self, d)
 	}
 	return ops.ViewDtype(self, d)
 }
 
 // ViewAs implements the operator view_as.
-func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		if err := unmixed("view_as", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("view_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ViewAs; does != nil {
 			return does(c, self, other)
@@ -16502,11 +14519,11 @@ func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Reshape implements the operator reshape.
 func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Reshape; does != nil {
-			return does(c, self, size)
+		does := backend(key).Reshape
+		if err = checkKeys("reshape", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("reshape", key)
-		return
+		return does(c, self, size)
 	}
 	return ops.Reshape(self, size)
 }
@@ -16514,14 +14531,11 @@ func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err 
 // ReshapeAs implements the operator reshape_as.
 func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		if err := unmixed("reshape_as", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		does := backend(key).ReshapeAs
+		if err = checkKeys("reshape_as", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
+			return
 		}
-		if does := backend(key).ReshapeAs; does != nil {
-			return does(c, self, other)
-		}
-		err = Refused("reshape_as", key)
-		return
+		return does(c, self, other)
 	}
 	return ops.ReshapeAs(self, other)
 }
@@ -16529,17 +14543,17 @@ func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Flatten implements the operator flatten.
 func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Flatten; does != nil {
-			return does(c, self, start, end)
+		does := backend(key).Flatten
+		if err = checkKeys("flatten", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("flatten", key)
-		return
+		return does(c, self, start, end)
 	}
 	return ops.Flatten(self, start, end)
 }
 
 // FlattenOutDim implements the operator flatten.
-func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
+func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FlattenOutDim; does != nil {
 			return does(c, self, start, end, outDim)
@@ -16549,7 +14563,7 @@ func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string)
 }
 
 // FlattenDims implements the operator flatten.
-func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
+func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).FlattenDims; does != nil {
 			return does(c, self, dims, outDim)
@@ -16561,17 +14575,17 @@ func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*ten
 // Unflatten implements the operator unflatten.
 func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Unflatten; does != nil {
-			return does(c, self, dim, sizes)
+		does := backend(key).Unflatten
+		if err = checkKeys("unflatten", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unflatten", key)
-		return
+		return does(c, self, dim, sizes)
 	}
 	return ops.Unflatten(self, dim, sizes)
 }
 
 // UnflattenNames implements the operator unflatten_names.
-func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
+func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UnflattenNames; does != nil {
 			return does(c, self, dim, sizes, names)
@@ -16583,11 +14597,11 @@ func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names
 // Ravel implements the operator ravel.
 func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Ravel; does != nil {
-			return does(c, self)
+		does := backend(key).Ravel
+		if err = checkKeys("ravel", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("ravel", key)
-		return
+		return does(c, self)
 	}
 	return ops.Ravel(self)
 }
@@ -16595,17 +14609,11 @@ func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // TransposeMatrix implements the operator t.
 func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("t", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).TransposeMatrix
+		if err = checkKeys("t", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("t", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).TransposeMatrix; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("t", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.TransposeMatrix(out, self)
 	if err == nil {
@@ -16617,17 +14625,11 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Transpose implements the operator transpose.
 func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("transpose", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Transpose
+		if err = checkKeys("transpose", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("transpose", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Transpose; does != nil {
-			return does(c, out, self, dim0, dim1)
-		}
-		err = Refused("transpose", key)
-		return
+		return does(c, out, self, dim0, dim1)
 	}
 	r0, err = ops.Transpose(out, self, dim0, dim1)
 	if err == nil {
@@ -16639,11 +14641,11 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 // Permute implements the operator permute.
 func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Permute; does != nil {
-			return does(c, self, dims)
+		does := backend(key).Permute
+		if err = checkKeys("permute", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("permute", key)
-		return
+		return does(c, self, dims)
 	}
 	return ops.Permute(self, dims)
 }
@@ -16651,11 +14653,11 @@ func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err 
 // Movedim implements the operator movedim.
 func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Movedim; does != nil {
-			return does(c, self, source, destination)
+		does := backend(key).Movedim
+		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("movedim", key)
-		return
+		return does(c, self, source, destination)
 	}
 	return ops.Movedim(self, source, destination)
 }
@@ -16663,11 +14665,11 @@ func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor
 // MovedimList implements the operator movedim.
 func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).MovedimList; does != nil {
-			return does(c, self, source, destination)
+		does := backend(key).MovedimList
+		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("movedim", key)
-		return
+		return does(c, self, source, destination)
 	}
 	return ops.MovedimList(self, source, destination)
 }
@@ -16675,11 +14677,11 @@ func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *
 // TransposeAll implements the operator T.
 func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).TransposeAll; does != nil {
-			return does(c, self)
+		does := backend(key).TransposeAll
+		if err = checkKeys("T", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("T", key)
-		return
+		return does(c, self)
 	}
 	return ops.TransposeAll(self)
 }
@@ -16687,11 +14689,11 @@ func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // TransposeLast implements the operator mT.
 func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).TransposeLast; does != nil {
-			return does(c, self)
+		does := backend(key).TransposeLast
+		if err = checkKeys("mT", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("mT", key)
-		return
+		return does(c, self)
 	}
 	return ops.TransposeLast(self)
 }
@@ -16699,11 +14701,11 @@ func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Adjoint implements the operator mH.
 func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Adjoint; does != nil {
-			return does(c, self)
+		does := backend(key).Adjoint
+		if err = checkKeys("mH", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("mH", key)
-		return
+		return does(c, self)
 	}
 	return ops.Adjoint(self)
 }
@@ -16711,11 +14713,11 @@ func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // AdjointMatrix implements the operator H.
 func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).AdjointMatrix; does != nil {
-			return does(c, self)
+		does := backend(key).AdjointMatrix
+		if err = checkKeys("H", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("H", key)
-		return
+		return does(c, self)
 	}
 	return ops.AdjointMatrix(self)
 }
@@ -16723,20 +14725,20 @@ func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Expand implements the operator expand.
 func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Expand; does != nil {
-			return does(c, self, size, x2)
+		does := backend(key).Expand
+		if err = checkKeys("expand", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("expand", key)
-		return
+		return does(c, self, size, x2)
 	}
 	return ops.Expand(self, size, x2)
 }
 
 // ExpandAs implements the operator expand_as.
-func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		if err := unmixed("expand_as", key, keys(self)|keys(other)); err != nil {
-			return nil, err
+		if err = checkKeys("expand_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
+			return
 		}
 		if does := backend(key).ExpandAs; does != nil {
 			return does(c, self, other)
@@ -16748,11 +14750,11 @@ func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // BroadcastTo implements the operator broadcast_to.
 func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).BroadcastTo; does != nil {
-			return does(c, self, size)
+		does := backend(key).BroadcastTo
+		if err = checkKeys("broadcast_to", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("broadcast_to", key)
-		return
+		return does(c, self, size)
 	}
 	return ops.BroadcastTo(self, size)
 }
@@ -16760,17 +14762,11 @@ func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, 
 // Squeeze implements the operator squeeze.
 func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("squeeze", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Squeeze
+		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("squeeze", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Squeeze; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("squeeze", key)
-		return
+		return does(c, out, self)
 	}
 	r0, err = ops.Squeeze(out, self)
 	if err == nil {
@@ -16782,17 +14778,11 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // SqueezeDim implements the operator squeeze.
 func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("squeeze", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SqueezeDim
+		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("squeeze", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SqueezeDim; does != nil {
-			return does(c, out, self, dim)
-		}
-		err = Refused("squeeze", key)
-		return
+		return does(c, out, self, dim)
 	}
 	r0, err = ops.SqueezeDim(out, self, dim)
 	if err == nil {
@@ -16804,17 +14794,11 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 // SqueezeDims implements the operator squeeze.
 func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("squeeze", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).SqueezeDims
+		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("squeeze", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SqueezeDims; does != nil {
-			return does(c, out, self, dims)
-		}
-		err = Refused("squeeze", key)
-		return
+		return does(c, out, self, dims)
 	}
 	r0, err = ops.SqueezeDims(out, self, dims)
 	if err == nil {
@@ -16826,17 +14810,11 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 // Unsqueeze implements the operator unsqueeze.
 func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("unsqueeze", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).Unsqueeze
+		if err = checkKeys("unsqueeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("unsqueeze", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Unsqueeze; does != nil {
-			return does(c, out, self, dim)
-		}
-		err = Refused("unsqueeze", key)
-		return
+		return does(c, out, self, dim)
 	}
 	r0, err = ops.Unsqueeze(out, self, dim)
 	if err == nil {
@@ -16848,20 +14826,20 @@ func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, 
 // Narrow implements the operator narrow.
 func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Narrow; does != nil {
-			return does(c, self, dim, start, length)
+		does := backend(key).Narrow
+		if err = checkKeys("narrow", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("narrow", key)
-		return
+		return does(c, self, dim, start, length)
 	}
 	return ops.Narrow(self, dim, start, length)
 }
 
 // NarrowTensor implements the operator narrow.
-func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
+func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(start)); key != 0 {
-		if err := unmixed("narrow", key, keys(self)|keys(start)); err != nil {
-			return nil, err
+		if err = checkKeys("narrow", key, tensor.Sparse, keys(self)|keys(start), true); err != nil {
+			return
 		}
 		if does := backend(key).NarrowTensor; does != nil {
 			return does(c, self, dim, start, length)
@@ -16873,11 +14851,11 @@ func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, 
 // Select implements the operator select.
 func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Select; does != nil {
-			return does(c, self, dim, index)
+		does := backend(key).Select
+		if err = checkKeys("select", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("select", key)
-		return
+		return does(c, self, dim, index)
 	}
 	return ops.Select(self, dim, index)
 }
@@ -16885,11 +14863,11 @@ func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, e
 // Slice implements the operator slice.
 func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Slice; does != nil {
-			return does(c, self, dim, start, end, step)
+		does := backend(key).Slice
+		if err = checkKeys("slice", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("slice", key)
-		return
+		return does(c, self, dim, start, end, step)
 	}
 	return ops.Slice(self, dim, start, end, step)
 }
@@ -16897,17 +14875,11 @@ func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int6
 // AsStrided implements the operator as_strided.
 func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("as_strided", key, keys(self)); err != nil {
-			return nil, err
+		does := backend(key).AsStrided
+		if err = checkKeys("as_strided", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
+			return
 		}
-		if err := unmixed("as_strided", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).AsStrided; does != nil {
-			return does(c, out, self, size, stride, offset)
-		}
-		err = Refused("as_strided", key)
-		return
+		return does(c, out, self, size, stride, offset)
 	}
 	r0, err = ops.AsStrided(out, self, size, stride, offset)
 	if err == nil {
@@ -16919,11 +14891,11 @@ func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset op
 // Unfold implements the operator unfold.
 func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Unfold; does != nil {
-			return does(c, self, dim, size, step)
+		does := backend(key).Unfold
+		if err = checkKeys("unfold", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unfold", key)
-		return
+		return does(c, self, dim, size, step)
 	}
 	return ops.Unfold(self, dim, size, step)
 }
@@ -16931,17 +14903,17 @@ func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tens
 // Diagonal implements the operator diagonal.
 func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Diagonal; does != nil {
-			return does(c, self, offset, dim1, dim2)
+		does := backend(key).Diagonal
+		if err = checkKeys("diagonal", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("diagonal", key)
-		return
+		return does(c, self, offset, dim1, dim2)
 	}
 	return ops.Diagonal(self, offset, dim1, dim2)
 }
 
 // DiagonalOutdim implements the operator diagonal.
-func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
+func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).DiagonalOutdim; does != nil {
 			return does(c, self, outdim, dim1, dim2, offset)
@@ -16953,11 +14925,11 @@ func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offs
 // Detach implements the operator detach.
 func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Detach; does != nil {
-			return does(c, self)
+		does := backend(key).Detach
+		if err = checkKeys("detach", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("detach", key)
-		return
+		return does(c, self)
 	}
 	return ops.Detach(self)
 }
@@ -16965,11 +14937,11 @@ func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Unbind implements the operator unbind.
 func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Unbind; does != nil {
-			return does(c, self, dim)
+		does := backend(key).Unbind
+		if err = checkKeys("unbind", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unbind", key)
-		return
+		return does(c, self, dim)
 	}
 	return ops.Unbind(self, dim)
 }
@@ -16977,11 +14949,11 @@ func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err er
 // Split implements the operator split.
 func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Split; does != nil {
-			return does(c, self, splitSize, dim)
+		does := backend(key).Split
+		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("split", key)
-		return
+		return does(c, self, splitSize, dim)
 	}
 	return ops.Split(self, splitSize, dim)
 }
@@ -16989,11 +14961,11 @@ func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tens
 // SplitWithSizes implements the operator split.
 func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SplitWithSizes; does != nil {
-			return does(c, self, sizes, dim)
+		does := backend(key).SplitWithSizes
+		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("split", key)
-		return
+		return does(c, self, sizes, dim)
 	}
 	return ops.SplitWithSizes(self, sizes, dim)
 }
@@ -17001,11 +14973,11 @@ func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 [
 // Chunk implements the operator chunk.
 func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Chunk; does != nil {
-			return does(c, self, chunks, dim)
+		does := backend(key).Chunk
+		if err = checkKeys("chunk", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("chunk", key)
-		return
+		return does(c, self, chunks, dim)
 	}
 	return ops.Chunk(self, chunks, dim)
 }
@@ -17013,11 +14985,11 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 // UnsafeChunk implements the operator unsafe_chunk.
 func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnsafeChunk; does != nil {
-			return does(c, self, chunks, dim)
+		does := backend(key).UnsafeChunk
+		if err = checkKeys("unsafe_chunk", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unsafe_chunk", key)
-		return
+		return does(c, self, chunks, dim)
 	}
 	return ops.UnsafeChunk(self, chunks, dim)
 }
@@ -17025,11 +14997,11 @@ func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.T
 // UnsafeSplit implements the operator unsafe_split.
 func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnsafeSplit; does != nil {
-			return does(c, self, splitSize, dim)
+		does := backend(key).UnsafeSplit
+		if err = checkKeys("unsafe_split", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unsafe_split", key)
-		return
+		return does(c, self, splitSize, dim)
 	}
 	return ops.UnsafeSplit(self, splitSize, dim)
 }
@@ -17037,11 +15009,11 @@ func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tenso
 // UnsafeSplitWithSizes implements the operator unsafe_split_with_sizes.
 func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnsafeSplitWithSizes; does != nil {
-			return does(c, self, sizes, dim)
+		does := backend(key).UnsafeSplitWithSizes
+		if err = checkKeys("unsafe_split_with_sizes", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("unsafe_split_with_sizes", key)
-		return
+		return does(c, self, sizes, dim)
 	}
 	return ops.UnsafeSplitWithSizes(self, sizes, dim)
 }
@@ -17049,11 +15021,11 @@ func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64)
 // TensorSplit implements the operator tensor_split.
 func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).TensorSplit; does != nil {
-			return does(c, self, sections, dim)
+		does := backend(key).TensorSplit
+		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("tensor_split", key)
-		return
+		return does(c, self, sections, dim)
 	}
 	return ops.TensorSplit(self, sections, dim)
 }
@@ -17061,20 +15033,20 @@ func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor
 // TensorSplitIndices implements the operator tensor_split.
 func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).TensorSplitIndices; does != nil {
-			return does(c, self, indices, dim)
+		does := backend(key).TensorSplitIndices
+		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("tensor_split", key)
-		return
+		return does(c, self, indices, dim)
 	}
 	return ops.TensorSplitIndices(self, indices, dim)
 }
 
 // TensorSplitTensor implements the operator tensor_split.
-func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(indicesOrSections)); key != 0 {
-		if err := unmixed("tensor_split", key, keys(self)|keys(indicesOrSections)); err != nil {
-			return nil, err
+		if err = checkKeys("tensor_split", key, tensor.Sparse, keys(self)|keys(indicesOrSections), true); err != nil {
+			return
 		}
 		if does := backend(key).TensorSplitTensor; does != nil {
 			return does(c, self, indicesOrSections, dim)
@@ -17086,11 +15058,11 @@ func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64
 // Hsplit implements the operator hsplit.
 func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Hsplit; does != nil {
-			return does(c, self, sections)
+		does := backend(key).Hsplit
+		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("hsplit", key)
-		return
+		return does(c, self, sections)
 	}
 	return ops.Hsplit(self, sections)
 }
@@ -17098,11 +15070,11 @@ func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 // HsplitIndices implements the operator hsplit.
 func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).HsplitIndices; does != nil {
-			return does(c, self, indices)
+		does := backend(key).HsplitIndices
+		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("hsplit", key)
-		return
+		return does(c, self, indices)
 	}
 	return ops.HsplitIndices(self, indices)
 }
@@ -17110,11 +15082,11 @@ func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 // Vsplit implements the operator vsplit.
 func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Vsplit; does != nil {
-			return does(c, self, sections)
+		does := backend(key).Vsplit
+		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("vsplit", key)
-		return
+		return does(c, self, sections)
 	}
 	return ops.Vsplit(self, sections)
 }
@@ -17122,11 +15094,11 @@ func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 // VsplitIndices implements the operator vsplit.
 func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).VsplitIndices; does != nil {
-			return does(c, self, indices)
+		does := backend(key).VsplitIndices
+		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("vsplit", key)
-		return
+		return does(c, self, indices)
 	}
 	return ops.VsplitIndices(self, indices)
 }
@@ -17134,11 +15106,11 @@ func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 // Dsplit implements the operator dsplit.
 func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Dsplit; does != nil {
-			return does(c, self, sections)
+		does := backend(key).Dsplit
+		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("dsplit", key)
-		return
+		return does(c, self, sections)
 	}
 	return ops.Dsplit(self, sections)
 }
@@ -17146,27 +15118,24 @@ func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 // DsplitIndices implements the operator dsplit.
 func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).DsplitIndices; does != nil {
-			return does(c, self, indices)
+		does := backend(key).DsplitIndices
+		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
 		}
-		err = Refused("dsplit", key)
-		return
+		return does(c, self, indices)
 	}
 	return ops.DsplitIndices(self, indices)
 }
 
 // ViewCopy implements the operator view_copy.
-func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("view_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("view_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewCopy == nil {
-			err := Refused("view_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("view_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ViewCopy; does != nil {
 			return does(c, out, self, size)
@@ -17176,17 +15145,14 @@ func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, e
 }
 
 // ViewCopyDtype implements the operator view_copy.
-func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("view_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("view_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewCopyDtype == nil {
-			err := Refused("view_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("view_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ViewCopyDtype; does != nil {
 			return does(c, out, self, dtype)
@@ -17196,17 +15162,14 @@ func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor
 }
 
 // ExpandCopy implements the operator expand_copy.
-func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
+func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("expand_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("expand_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("expand_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ExpandCopy == nil {
-			err := Refused("expand_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("expand_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ExpandCopy; does != nil {
 			return does(c, out, self, size, implicit)
@@ -17216,17 +15179,14 @@ func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (
 }
 
 // PermuteCopy implements the operator permute_copy.
-func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("permute_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("permute_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("permute_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).PermuteCopy == nil {
-			err := Refused("permute_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("permute_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).PermuteCopy; does != nil {
 			return does(c, out, self, dims)
@@ -17236,17 +15196,14 @@ func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 }
 
 // TransposeCopy implements the operator transpose_copy.
-func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
+func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("transpose_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("transpose_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("transpose_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).TransposeCopy == nil {
-			err := Refused("transpose_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("transpose_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).TransposeCopy; does != nil {
 			return does(c, out, self, dim0, dim1)
@@ -17256,17 +15213,14 @@ func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 }
 
 // TCopy implements the operator t_copy.
-func (c Ctx) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) TCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("t_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("t_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("t_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).TCopy == nil {
-			err := Refused("t_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("t_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).TCopy; does != nil {
 			return does(c, out, self)
@@ -17276,17 +15230,14 @@ func (c Ctx) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // SqueezeCopy implements the operator squeeze_copy.
-func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopy == nil {
-			err := Refused("squeeze_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("squeeze_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).SqueezeCopy; does != nil {
 			return does(c, out, self)
@@ -17296,17 +15247,14 @@ func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // SqueezeCopyDim implements the operator squeeze_copy.
-func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopyDim == nil {
-			err := Refused("squeeze_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("squeeze_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).SqueezeCopyDim; does != nil {
 			return does(c, out, self, dim)
@@ -17316,17 +15264,14 @@ func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor
 }
 
 // SqueezeCopyDims implements the operator squeeze_copy.
-func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopyDims == nil {
-			err := Refused("squeeze_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("squeeze_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).SqueezeCopyDims; does != nil {
 			return does(c, out, self, dim)
@@ -17336,17 +15281,14 @@ func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Ten
 }
 
 // UnsqueezeCopy implements the operator unsqueeze_copy.
-func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("unsqueeze_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("unsqueeze_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("unsqueeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).UnsqueezeCopy == nil {
-			err := Refused("unsqueeze_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("unsqueeze_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).UnsqueezeCopy; does != nil {
 			return does(c, out, self, dim)
@@ -17356,17 +15298,14 @@ func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 }
 
 // NarrowCopy implements the operator narrow_copy.
-func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("narrow_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("narrow_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("narrow_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).NarrowCopy == nil {
-			err := Refused("narrow_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("narrow_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).NarrowCopy; does != nil {
 			return does(c, out, self, dim, start, length)
@@ -17376,17 +15315,14 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*te
 }
 
 // SelectCopy implements the operator select_copy.
-func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
+func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("select_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("select_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("select_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).SelectCopy == nil {
-			err := Refused("select_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("select_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).SelectCopy; does != nil {
 			return does(c, out, self, dim, index)
@@ -17396,17 +15332,14 @@ func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Ten
 }
 
 // SliceCopy implements the operator slice_copy.
-func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
+func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("slice_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("slice_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("slice_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).SliceCopy == nil {
-			err := Refused("slice_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("slice_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).SliceCopy; does != nil {
 			return does(c, out, self, dim, start, end, step)
@@ -17416,17 +15349,14 @@ func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, 
 }
 
 // AsStridedCopy implements the operator as_strided_copy.
-func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("as_strided_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("as_strided_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("as_strided_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).AsStridedCopy == nil {
-			err := Refused("as_strided_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("as_strided_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).AsStridedCopy; does != nil {
 			return does(c, out, self, size, stride, storage_offset)
@@ -17436,17 +15366,14 @@ func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, stora
 }
 
 // UnfoldCopy implements the operator unfold_copy.
-func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (*tensor.Tensor, error) {
+func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("unfold_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("unfold_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("unfold_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).UnfoldCopy == nil {
-			err := Refused("unfold_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("unfold_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).UnfoldCopy; does != nil {
 			return does(c, out, self, dimension, size, step)
@@ -17456,17 +15383,14 @@ func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (
 }
 
 // DiagonalCopy implements the operator diagonal_copy.
-func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("diagonal_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("diagonal_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("diagonal_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).DiagonalCopy == nil {
-			err := Refused("diagonal_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("diagonal_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).DiagonalCopy; does != nil {
 			return does(c, out, self, offset, dim1, dim2)
@@ -17476,17 +15400,14 @@ func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*
 }
 
 // DetachCopy implements the operator detach_copy.
-func (c Ctx) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) DetachCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("detach_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("detach_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("detach_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).DetachCopy == nil {
-			err := Refused("detach_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("detach_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).DetachCopy; does != nil {
 			return does(c, out, self)
@@ -17496,7 +15417,7 @@ func (c Ctx) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // UnbindCopy implements the operator unbind_copy.
-func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).UnbindCopy; does != nil {
 			return does(c, self, dim)
@@ -17506,7 +15427,7 @@ func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error
 }
 
 // SplitCopy implements the operator split_copy.
-func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Tensor, error) {
+func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SplitCopy; does != nil {
 			return does(c, self, split_size, dim)
@@ -17516,7 +15437,7 @@ func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Te
 }
 
 // SplitWithSizesCopy implements the operator split_with_sizes_copy.
-func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SplitWithSizesCopy; does != nil {
 			return does(c, self, split_sizes, dim)
@@ -17526,17 +15447,14 @@ func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim in
 }
 
 // ViewAsRealCopy implements the operator view_as_real_copy.
-func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("view_as_real_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("view_as_real_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("view_as_real_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewAsRealCopy == nil {
-			err := Refused("view_as_real_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("view_as_real_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ViewAsRealCopy; does != nil {
 			return does(c, out, self)
@@ -17546,17 +15464,14 @@ func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // ViewAsComplexCopy implements the operator view_as_complex_copy.
-func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("view_as_complex_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("view_as_complex_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("view_as_complex_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewAsComplexCopy == nil {
-			err := Refused("view_as_complex_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("view_as_complex_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ViewAsComplexCopy; does != nil {
 			return does(c, out, self)
@@ -17566,17 +15481,14 @@ func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // IndicesCopy implements the operator indices_copy.
-func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("indices_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("indices_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).IndicesCopy == nil {
-			err := Refused("indices_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("indices_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).IndicesCopy; does != nil {
 			return does(c, out, self)
@@ -17586,17 +15498,14 @@ func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // ValuesCopy implements the operator values_copy.
-func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("values_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("values_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("values_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ValuesCopy == nil {
-			err := Refused("values_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("values_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ValuesCopy; does != nil {
 			return does(c, out, self)
@@ -17606,17 +15515,14 @@ func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // CrowIndicesCopy implements the operator crow_indices_copy.
-func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("crow_indices_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("crow_indices_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("crow_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).CrowIndicesCopy == nil {
-			err := Refused("crow_indices_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("crow_indices_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).CrowIndicesCopy; does != nil {
 			return does(c, out, self)
@@ -17626,17 +15532,14 @@ func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // ColIndicesCopy implements the operator col_indices_copy.
-func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("col_indices_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("col_indices_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("col_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).ColIndicesCopy == nil {
-			err := Refused("col_indices_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("col_indices_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).ColIndicesCopy; does != nil {
 			return does(c, out, self)
@@ -17646,17 +15549,14 @@ func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // CcolIndicesCopy implements the operator ccol_indices_copy.
-func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("ccol_indices_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("ccol_indices_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("ccol_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).CcolIndicesCopy == nil {
-			err := Refused("ccol_indices_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("ccol_indices_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).CcolIndicesCopy; does != nil {
 			return does(c, out, self)
@@ -17666,17 +15566,14 @@ func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // RowIndicesCopy implements the operator row_indices_copy.
-func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("row_indices_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("row_indices_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("row_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).RowIndicesCopy == nil {
-			err := Refused("row_indices_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("row_indices_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).RowIndicesCopy; does != nil {
 			return does(c, out, self)
@@ -17686,17 +15583,14 @@ func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // AliasCopy implements the operator alias_copy.
-func (c Ctx) AliasCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) AliasCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("alias_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("alias_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
+		if err = checkKeys("alias_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
+			return
 		}
 		if c.quantized(keys(out)) && backend(tensor.Quantized).AliasCopy == nil {
-			err := Refused("alias_copy", tensor.Quantized)
-			return nil, err
+			err = Refused("alias_copy", tensor.Quantized)
+			return
 		}
 		if does := backend(key).AliasCopy; does != nil {
 			return does(c, out, self)

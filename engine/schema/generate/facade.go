@@ -312,26 +312,6 @@ func (f *function) operands() string {
 	return joined(keysOf(slices.DeleteFunc(slices.Clone(f.params), isOut)), f.layouts())
 }
 
-// failure returns the results that are returned with an error err.
-func (f *function) failure() string {
-	var b strings.Builder
-	for _, r := range f.results[:len(f.results)-1] {
-		switch {
-		case r == "bool":
-			b.WriteString("false, ")
-		case r == "string":
-			b.WriteString("\"\", ")
-		case strings.HasPrefix(r, "int") || strings.HasPrefix(r, "float"):
-			b.WriteString("0, ")
-		case r == "dtype.Scalar":
-			b.WriteString("dtype.Scalar{}, ")
-		default:
-			b.WriteString("nil, ")
-		}
-	}
-	return b.String() + "err"
-}
-
 // layouts returns the expression of the dispatch keys of the requested layout.
 func (f *function) layouts() string {
 	var terms []string
@@ -393,31 +373,43 @@ func facadeMethods(all []*function, imports map[string]string) string {
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s implements the operator %s.\n", f.name, f.op)
 		keys := f.keys()
-		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature((f.table == "" || f.ofParts()) && (keys != "" || len(f.written) > 0)))
+		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(keys != "" || f.table == "" && len(f.written) > 0))
 		if keys != "" {
-			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
-			if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out determines the layout
-				fmt.Fprintf(&b, "if err := outOnly(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, cmp.Or(f.operands(), "0"), f.failure())
-			}
-			if all := keysOf(f.params); !f.filed && (strings.Contains(all, "|") || strings.Contains(all, "keysOf")) {
-				fmt.Fprintf(&b, "if err := unmixed(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, all, f.failure())
-			}
-			if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && f.table != "" && !f.ofParts() {
-				// The intermediate ops of a decomposition would write only the integers of its output. The same holds for autograd.
-				fmt.Fprintf(&b, "if c.quantized(%s) && backend(tensor.Quantized).%s == nil {\nerr := Refused(%q, tensor.Quantized)\nreturn %s\n}\n", outs, f.name, f.op, f.failure())
-			}
-			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
-			if f.ofParts() {
-				fmt.Fprintf(&b, "if c.quantized(%s) {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", keys, f.op)
-			}
-			if f.table == "" { // without a kernel for the key, its decomposition may work
-				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)
-			}
-			b.WriteString("}\n")
+			f.delegate(&b)
 		}
 		f.call(&b)
 	}
 	return header(b.String(), imports)
+}
+
+// delegate calls the backend of the first dispatch key that the call has not handled. Without a function in the backend an operator of package ops
+// returns an error; others are decomposed.
+func (f *function) delegate(b *strings.Builder) {
+	fmt.Fprintf(b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
+	read, all := "tensor.Sparse", keysOf(f.params)
+	if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out determines the layout
+		read = cmp.Or(f.operands(), "0")
+	}
+	if f.filed || !strings.Contains(all, "|") && !strings.Contains(all, "keysOf") {
+		all = "0"
+	}
+	if f.table == "" {
+		fmt.Fprintf(b, "does := backend(key).%s\nif err = checkKeys(%q, key, %s, %s, does != nil); err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n",
+			f.name, f.op, read, all, f.arguments())
+		return
+	}
+	if read != "tensor.Sparse" || all != "0" {
+		fmt.Fprintf(b, "if err = checkKeys(%q, key, %s, %s, true); err != nil {\nreturn\n}\n", f.op, read, all)
+	}
+	if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && !f.ofParts() {
+		// The intermediate ops of a decomposition would write only the integers of its output. The same holds for autograd.
+		fmt.Fprintf(b, "if c.quantized(%s) && backend(tensor.Quantized).%s == nil {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", outs, f.name, f.op)
+	}
+	fmt.Fprintf(b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
+	if f.ofParts() {
+		fmt.Fprintf(b, "if c.quantized(%s) {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", f.keys(), f.op)
+	}
+	b.WriteString("}\n")
 }
 
 // placed returns the name of the device parameter that defaults to the thread's device: that of a factory without an operand or output to follow.

@@ -115,8 +115,26 @@ func cAbsent(a schema.Arg) string {
 	return fmt.Sprintf("{.i = %s}", d) // int, bool
 }
 
-// row returns the operator's line of the table, and its parameters', which precede it.
-func (v *pyOverload) row(order int) (parameters, row string) {
+// parameterArrays collects the arrays of parameters of the table. Operators with the same parameters share one.
+type parameterArrays struct {
+	names    map[string]string // by their elements
+	declared strings.Builder
+}
+
+// share returns the name of the array with the given elements. The first operator with these declares it.
+func (p *parameterArrays) share(elements, operator string) string {
+	if elements == "" {
+		return "NULL"
+	}
+	if p.names[elements] == "" {
+		p.names[elements] = "of_" + operator
+		fmt.Fprintf(&p.declared, "static const lt_parameter of_%s[] = {\n%s};\n\n", operator, elements)
+	}
+	return p.names[elements]
+}
+
+// row returns the operator's line of the table.
+func (v *pyOverload) row(order int, arrays *parameterArrays) string {
 	o := v.op
 	var b strings.Builder
 	for i, a := range o.Args {
@@ -145,10 +163,6 @@ func (v *pyOverload) row(order int) (parameters, row string) {
 			shown = strconv.Quote(name)
 		}
 		fmt.Fprintf(&b, "    {\"%s\", %s, '%s', %d, %s, %s},\n", a.Name, shown, v.kindOf(i), o.DimOf(i), or(flags), absent)
-	}
-	name := o.CName()
-	if len(o.Args) > 0 {
-		parameters = fmt.Sprintf("static const lt_parameter of_%s[] = {\n%s};\n\n", name, b.String())
 	}
 	var has []string
 	for _, f := range forms(o) {
@@ -189,13 +203,9 @@ func (v *pyOverload) row(order int) (parameters, row string) {
 			aliases |= 1 << i
 		}
 	}
-	first := "NULL"
-	if len(o.Args) > 0 {
-		first = "of_" + name
-	}
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
-	return parameters, fmt.Sprintf("    {lt_run, \"%s\", \"%s\", \"%s_\", %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d},\n",
-		o.ID(), o.Name, strings.TrimSuffix(o.Name, "_"), first, len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order)
+	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", \"%s_\", %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d},\n",
+		o.ID(), o.Name, strings.TrimSuffix(o.Name, "_"), arrays.share(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order)
 }
 
 // spread returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2, 3), or -1: a required
@@ -251,17 +261,16 @@ func operatorNumbers(sorted []*schema.Operator) string {
 
 // operatorTable returns the table, in the order of the operators' names. That of the entries is that of a name's overloads.
 func operatorTable(ops, sorted []*schema.Operator) string {
-	var parameters, rows strings.Builder
+	arrays := parameterArrays{names: map[string]string{}}
+	var rows strings.Builder
 	order, overloads := map[*schema.Operator]int{}, map[string]int{}
 	for _, o := range ops {
 		order[o] = overloads[o.Name]
 		overloads[o.Name]++
 	}
 	for _, o := range sorted {
-		p, row := (&pyOverload{op: o}).row(order[o])
-		parameters.WriteString(p)
-		rows.WriteString(row)
+		rows.WriteString((&pyOverload{op: o}).row(order[o], &arrays))
 	}
-	return cBanner + "#include \"export.h\"\n\n" + parameters.String() + "lt_operator lt_operators[] = {\n" + rows.String() +
+	return cBanner + "#include \"export.h\"\n\n" + arrays.declared.String() + "lt_operator lt_operators[] = {\n" + rows.String() +
 		"};\nconst int lt_operator_count = sizeof lt_operators / sizeof *lt_operators;\n"
 }
