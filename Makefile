@@ -14,9 +14,11 @@ ifneq ($(ARCH),)
 export CC := aarch64-linux-gnu-gcc
 export CXX := aarch64-linux-gnu-g++
 export AR := aarch64-linux-gnu-ar
+STRIP := aarch64-linux-gnu-strip
 export GOARCH := $(ARCH)
 export CGO_ENABLED := 1
 endif
+STRIP ?= strip
 BUILD := build$(ARCH:%=/%)
 LIB := $(BUILD)/libtensor.so
 DIRECT := $(BUILD)/libtensor_direct.so
@@ -164,6 +166,7 @@ $(BUILD)/openblas/libscipy_openblas64_.so: .ci/requirements.txt | $(PYTHON)
 	  $(if $(ARCH),--platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64) $$(grep '^scipy-openblas64==' $<) || { echo "OpenBLAS cannot be fetched; make OPENBLAS=system uses that of the system"; exit 1; }
 	@$(PYTHON) -m zipfile -e $(@D)/wheel/*.whl $(@D)/wheel
 	@cp $(@D)/wheel/*/lib/$(notdir $@) $(@D)/wheel/*.dist-info/licenses/LICENSE.txt $(@D)
+	@$(STRIP) --strip-unneeded $@
 	@rm -rf $(@D)/wheel
 	@touch $@
 
