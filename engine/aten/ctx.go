@@ -119,7 +119,7 @@ func awake(key tensor.Keys) *Kind {
 	return k
 }
 
-func backend(key tensor.Keys) *Backend { return &kindOf(key).Backend }
+func backendOf(key tensor.Keys) *Backend { return &kindOf(key).Backend }
 
 // Refused returns the error for an operator without a kernel for a dispatch key.
 func Refused(op string, key tensor.Keys) error {

@@ -15,7 +15,7 @@ import (
 // Add implements the operator add.
 func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Add
+		does := backendOf(key).Add
 		if err = checkKeys("add", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -31,7 +31,7 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 // Sub implements the operator sub.
 func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Sub
+		does := backendOf(key).Sub
 		if err = checkKeys("sub", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -47,7 +47,7 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 // Rsub implements the operator rsub.
 func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		does := backend(key).Rsub
+		does := backendOf(key).Rsub
 		if err = checkKeys("rsub", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -59,7 +59,7 @@ func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Te
 // Mul implements the operator mul.
 func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Mul
+		does := backendOf(key).Mul
 		if err = checkKeys("mul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -75,7 +75,7 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Div implements the operator div.
 func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Div
+		does := backendOf(key).Div
 		if err = checkKeys("div", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -91,7 +91,7 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 // TrueDivide implements the operator true_divide.
 func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).TrueDivide
+		does := backendOf(key).TrueDivide
 		if err = checkKeys("true_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -107,7 +107,7 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // FloorDivide implements the operator floor_divide.
 func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).FloorDivide
+		does := backendOf(key).FloorDivide
 		if err = checkKeys("floor_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -123,7 +123,7 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 // Remainder implements the operator remainder.
 func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Remainder
+		does := backendOf(key).Remainder
 		if err = checkKeys("remainder", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -139,7 +139,7 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Fmod implements the operator fmod.
 func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Fmod
+		does := backendOf(key).Fmod
 		if err = checkKeys("fmod", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -155,7 +155,7 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Pow implements the operator pow.
 func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
-		does := backend(key).Pow
+		does := backendOf(key).Pow
 		if err = checkKeys("pow", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
 			return
 		}
@@ -171,7 +171,7 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 // FloatPower implements the operator float_power.
 func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
-		does := backend(key).FloatPower
+		does := backendOf(key).FloatPower
 		if err = checkKeys("float_power", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
 			return
 		}
@@ -187,7 +187,7 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 // Neg implements the operator neg.
 func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Neg
+		does := backendOf(key).Neg
 		if err = checkKeys("neg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -203,7 +203,7 @@ func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Positive implements the operator positive.
 func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Positive
+		does := backendOf(key).Positive
 		if err = checkKeys("positive", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -215,7 +215,7 @@ func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Square implements the operator square.
 func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Square
+		does := backendOf(key).Square
 		if err = checkKeys("square", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -231,7 +231,7 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Reciprocal implements the operator reciprocal.
 func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Reciprocal
+		does := backendOf(key).Reciprocal
 		if err = checkKeys("reciprocal", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -247,7 +247,7 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Abs implements the operator abs.
 func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Abs
+		does := backendOf(key).Abs
 		if err = checkKeys("abs", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -263,7 +263,7 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sign implements the operator sign.
 func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Sign
+		does := backendOf(key).Sign
 		if err = checkKeys("sign", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -279,7 +279,7 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sgn implements the operator sgn.
 func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Sgn
+		does := backendOf(key).Sgn
 		if err = checkKeys("sgn", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -295,7 +295,7 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Copysign implements the operator copysign.
 func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Copysign
+		does := backendOf(key).Copysign
 		if err = checkKeys("copysign", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -311,7 +311,7 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Addcmul implements the operator addcmul.
 func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
-		does := backend(key).Addcmul
+		does := backendOf(key).Addcmul
 		if err = checkKeys("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
 			return
 		}
@@ -327,7 +327,7 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 // Addcdiv implements the operator addcdiv.
 func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
-		does := backend(key).Addcdiv
+		does := backendOf(key).Addcdiv
 		if err = checkKeys("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
 			return
 		}
@@ -343,7 +343,7 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 // Lerp implements the operator lerp.
 func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
-		does := backend(key).Lerp
+		does := backendOf(key).Lerp
 		if err = checkKeys("lerp", key, keys(self)|keys(end)|keys(weight), keys(out)|keys(self)|keys(end)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -614,7 +614,7 @@ func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
 // Eq implements the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Eq
+		does := backendOf(key).Eq
 		if err = checkKeys("eq", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -630,7 +630,7 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Ne implements the operator ne.
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Ne
+		does := backendOf(key).Ne
 		if err = checkKeys("ne", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -646,7 +646,7 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Lt implements the operator lt.
 func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Lt
+		does := backendOf(key).Lt
 		if err = checkKeys("lt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -662,7 +662,7 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Le implements the operator le.
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Le
+		does := backendOf(key).Le
 		if err = checkKeys("le", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -678,7 +678,7 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Gt implements the operator gt.
 func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Gt
+		does := backendOf(key).Gt
 		if err = checkKeys("gt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -694,7 +694,7 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Ge implements the operator ge.
 func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Ge
+		does := backendOf(key).Ge
 		if err = checkKeys("ge", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -710,7 +710,7 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Equal implements the operator equal.
 func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Equal
+		does := backendOf(key).Equal
 		if err = checkKeys("equal", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -722,7 +722,7 @@ func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 // Isclose implements the operator isclose.
 func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Isclose
+		does := backendOf(key).Isclose
 		if err = checkKeys("isclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -734,7 +734,7 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 // Allclose implements the operator allclose.
 func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Allclose
+		does := backendOf(key).Allclose
 		if err = checkKeys("allclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -746,7 +746,7 @@ func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan b
 // Isnan implements the operator isnan.
 func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Isnan
+		does := backendOf(key).Isnan
 		if err = checkKeys("isnan", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -758,7 +758,7 @@ func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isinf implements the operator isinf.
 func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Isinf
+		does := backendOf(key).Isinf
 		if err = checkKeys("isinf", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -770,7 +770,7 @@ func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isfinite implements the operator isfinite.
 func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Isfinite
+		does := backendOf(key).Isfinite
 		if err = checkKeys("isfinite", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -782,7 +782,7 @@ func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isreal implements the operator isreal.
 func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Isreal
+		does := backendOf(key).Isreal
 		if err = checkKeys("isreal", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -794,7 +794,7 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isposinf implements the operator isposinf.
 func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Isposinf
+		does := backendOf(key).Isposinf
 		if err = checkKeys("isposinf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -810,7 +810,7 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isneginf implements the operator isneginf.
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Isneginf
+		does := backendOf(key).Isneginf
 		if err = checkKeys("isneginf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -826,7 +826,7 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Signbit implements the operator signbit.
 func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Signbit
+		does := backendOf(key).Signbit
 		if err = checkKeys("signbit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -842,7 +842,7 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ComplexParts implements the operator complex.
 func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(re) | keys(im)); key != 0 {
-		does := backend(key).ComplexParts
+		does := backendOf(key).ComplexParts
 		if err = checkKeys("complex", key, keys(re)|keys(im), keys(out)|keys(re)|keys(im), does != nil); err != nil {
 			return
 		}
@@ -858,7 +858,7 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Polar implements the operator polar.
 func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
-		does := backend(key).Polar
+		does := backendOf(key).Polar
 		if err = checkKeys("polar", key, keys(abs)|keys(angle), keys(out)|keys(abs)|keys(angle), does != nil); err != nil {
 			return
 		}
@@ -874,7 +874,7 @@ func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Real implements the operator real.
 func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Real
+		does := backendOf(key).Real
 		if err = checkKeys("real", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -886,7 +886,7 @@ func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Imag implements the operator imag.
 func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Imag
+		does := backendOf(key).Imag
 		if err = checkKeys("imag", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -898,7 +898,7 @@ func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ViewAsReal implements the operator view_as_real.
 func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).ViewAsReal
+		does := backendOf(key).ViewAsReal
 		if err = checkKeys("view_as_real", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -910,7 +910,7 @@ func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ViewAsComplex implements the operator view_as_complex.
 func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		does := backend(key).ViewAsComplex
+		does := backendOf(key).ViewAsComplex
 		if err = checkKeys("view_as_complex", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -922,7 +922,7 @@ func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Conj implements the operator conj.
 func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Conj
+		does := backendOf(key).Conj
 		if err = checkKeys("conj", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -934,7 +934,7 @@ func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NegView implements the operator neg_view.
 func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NegView
+		does := backendOf(key).NegView
 		if err = checkKeys("neg_view", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -946,7 +946,7 @@ func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ConjPhysical implements the operator conj_physical.
 func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).ConjPhysical
+		does := backendOf(key).ConjPhysical
 		if err = checkKeys("conj_physical", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -962,7 +962,7 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // ResolveConj implements the operator resolve_conj.
 func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).ResolveConj
+		does := backendOf(key).ResolveConj
 		if err = checkKeys("resolve_conj", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -974,7 +974,7 @@ func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ResolveNeg implements the operator resolve_neg.
 func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).ResolveNeg
+		does := backendOf(key).ResolveNeg
 		if err = checkKeys("resolve_neg", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -986,7 +986,7 @@ func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Angle implements the operator angle.
 func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Angle
+		does := backendOf(key).Angle
 		if err = checkKeys("angle", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -1002,7 +1002,7 @@ func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Clone implements the operator clone.
 func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Clone
+		does := backendOf(key).Clone
 		if err = checkKeys("clone", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1014,7 +1014,7 @@ func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor
 // Contiguous implements the operator contiguous.
 func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Contiguous
+		does := backendOf(key).Contiguous
 		if err = checkKeys("contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1026,7 +1026,7 @@ func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.T
 // ToOptions implements the operator to.
 func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
-		does := backend(key).ToOptions
+		does := backendOf(key).ToOptions
 		if err = checkKeys("to", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1038,7 +1038,7 @@ func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 // Copy implements the operator copy_.
 func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		does := backend(key).Copy
+		does := backendOf(key).Copy
 		if err = checkKeys("copy_", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
 		}
@@ -1054,7 +1054,7 @@ func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 // Fill implements the operator fill.
 func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(value)); key != 0 {
-		does := backend(key).Fill
+		does := backendOf(key).Fill
 		if err = checkKeys("fill", key, keys(self)|keys(value), keys(out)|keys(self)|keys(value), does != nil); err != nil {
 			return
 		}
@@ -1070,7 +1070,7 @@ func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Zero implements the operator zero_.
 func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Zero
+		does := backendOf(key).Zero
 		if err = checkKeys("zero_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1086,7 +1086,7 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 // Item implements the operator item.
 func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Item
+		does := backendOf(key).Item
 		if err = checkKeys("item", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1098,7 +1098,7 @@ func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 // IsContiguous implements the operator is_contiguous.
 func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).IsContiguous
+		does := backendOf(key).IsContiguous
 		if err = checkKeys("is_contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1110,7 +1110,7 @@ func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, e
 // IsSetTo implements the operator is_set_to.
 func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).IsSetTo
+		does := backendOf(key).IsSetTo
 		if err = checkKeys("is_set_to", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -1122,7 +1122,7 @@ func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 // Resize implements the operator resize_.
 func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Resize
+		does := backendOf(key).Resize
 		if err = checkKeys("resize_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1135,7 +1135,7 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 // ResizeAs implements the operator resize_as_.
 func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
 	if key := c.ahead(keys(self) | keys(template)); key != 0 {
-		does := backend(key).ResizeAs
+		does := backendOf(key).ResizeAs
 		if err = checkKeys("resize_as_", key, tensor.Sparse, keys(self)|keys(template), does != nil); err != nil {
 			return
 		}
@@ -1148,7 +1148,7 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 // Set implements the operator set_.
 func (c Ctx) Set(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Set
+		does := backendOf(key).Set
 		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1164,7 +1164,7 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 // SetTensor implements the operator set_.
 func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
-		does := backend(key).SetTensor
+		does := backendOf(key).SetTensor
 		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -1180,7 +1180,7 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 // SetTensorGeometry implements the operator set_.
 func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
-		does := backend(key).SetTensorGeometry
+		does := backendOf(key).SetTensorGeometry
 		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -1196,7 +1196,7 @@ func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, 
 // SetStorage implements the operator set_.
 func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).SetStorage
+		does := backendOf(key).SetStorage
 		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1212,7 +1212,7 @@ func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error
 // SetStorageGeometry implements the operator set_.
 func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).SetStorageGeometry
+		does := backendOf(key).SetStorageGeometry
 		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1228,7 +1228,7 @@ func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, of
 // FillDiagonal implements the operator fill_diagonal_.
 func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).FillDiagonal
+		does := backendOf(key).FillDiagonal
 		if err = checkKeys("fill_diagonal_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1244,7 +1244,7 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 // Zeros implements the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Zeros
+		does := backendOf(key).Zeros
 		if err = checkKeys("zeros", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1261,7 +1261,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 // Ones implements the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Ones
+		does := backendOf(key).Ones
 		if err = checkKeys("ones", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1278,7 +1278,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 // Full implements the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Full
+		does := backendOf(key).Full
 		if err = checkKeys("full", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1295,7 +1295,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 // Empty implements the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Empty
+		does := backendOf(key).Empty
 		if err = checkKeys("empty", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1312,7 +1312,7 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 // EmptyStrided implements the operator empty_strided.
 func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		does := backend(key).EmptyStrided
+		does := backendOf(key).EmptyStrided
 		if err = checkKeys("empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1325,7 +1325,7 @@ func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Lay
 // EmptyPermuted implements the operator empty_permuted.
 func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		does := backend(key).EmptyPermuted
+		does := backendOf(key).EmptyPermuted
 		if err = checkKeys("empty_permuted", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1338,7 +1338,7 @@ func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.
 // ScalarTensor implements the operator scalar_tensor.
 func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		does := backend(key).ScalarTensor
+		does := backendOf(key).ScalarTensor
 		if err = checkKeys("scalar_tensor", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1351,7 +1351,7 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 // ArangeStart implements the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).ArangeStart
+		does := backendOf(key).ArangeStart
 		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1368,7 +1368,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 // ArangeStartStep implements the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).ArangeStartStep
+		does := backendOf(key).ArangeStartStep
 		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1385,7 +1385,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 // Arange implements the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Arange
+		does := backendOf(key).Arange
 		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1402,7 +1402,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 // Range implements the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Range
+		does := backendOf(key).Range
 		if err = checkKeys("range", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1419,7 +1419,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 // Linspace implements the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Linspace
+		does := backendOf(key).Linspace
 		if err = checkKeys("linspace", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1439,11 +1439,11 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceTensorTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceTensorTensor == nil {
 			err = Refused("linspace", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinspaceTensorTensor; does != nil {
+		if does := backendOf(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
 	}
@@ -1456,11 +1456,11 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceTensorScalar == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceTensorScalar == nil {
 			err = Refused("linspace", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinspaceTensorScalar; does != nil {
+		if does := backendOf(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
 	}
@@ -1473,11 +1473,11 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceScalarTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceScalarTensor == nil {
 			err = Refused("linspace", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinspaceScalarTensor; does != nil {
+		if does := backendOf(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
 	}
@@ -1487,7 +1487,7 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Logspace implements the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Logspace
+		does := backendOf(key).Logspace
 		if err = checkKeys("logspace", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1507,11 +1507,11 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceTensorTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceTensorTensor == nil {
 			err = Refused("logspace", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LogspaceTensorTensor; does != nil {
+		if does := backendOf(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
 	}
@@ -1524,11 +1524,11 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceTensorScalar == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceTensorScalar == nil {
 			err = Refused("logspace", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LogspaceTensorScalar; does != nil {
+		if does := backendOf(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
 	}
@@ -1541,11 +1541,11 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceScalarTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceScalarTensor == nil {
 			err = Refused("logspace", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LogspaceScalarTensor; does != nil {
+		if does := backendOf(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
 	}
@@ -1555,7 +1555,7 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Eye implements the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).Eye
+		does := backendOf(key).Eye
 		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1572,7 +1572,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 // EyeM implements the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		does := backend(key).EyeM
+		does := backendOf(key).EyeM
 		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1589,7 +1589,7 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 // TrilIndices implements the operator tril_indices.
 func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		does := backend(key).TrilIndices
+		does := backendOf(key).TrilIndices
 		if err = checkKeys("tril_indices", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1602,7 +1602,7 @@ func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 // TriuIndices implements the operator triu_indices.
 func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		does := backend(key).TriuIndices
+		does := backendOf(key).TriuIndices
 		if err = checkKeys("triu_indices", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1615,7 +1615,7 @@ func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 // EmptyLike implements the operator empty_like.
 func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).EmptyLike
+		does := backendOf(key).EmptyLike
 		if err = checkKeys("empty_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1627,7 +1627,7 @@ func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 // ZerosLike implements the operator zeros_like.
 func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).ZerosLike
+		does := backendOf(key).ZerosLike
 		if err = checkKeys("zeros_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1639,7 +1639,7 @@ func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 // OnesLike implements the operator ones_like.
 func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).OnesLike
+		does := backendOf(key).OnesLike
 		if err = checkKeys("ones_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1651,7 +1651,7 @@ func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, 
 // FullLike implements the operator full_like.
 func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).FullLike
+		does := backendOf(key).FullLike
 		if err = checkKeys("full_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1663,7 +1663,7 @@ func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, la
 // NewEmpty implements the operator new_empty.
 func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).NewEmpty
+		does := backendOf(key).NewEmpty
 		if err = checkKeys("new_empty", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1675,7 +1675,7 @@ func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 // NewEmptyStrided implements the operator new_empty_strided.
 func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).NewEmptyStrided
+		does := backendOf(key).NewEmptyStrided
 		if err = checkKeys("new_empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1687,7 +1687,7 @@ func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.
 // NewFull implements the operator new_full.
 func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).NewFull
+		does := backendOf(key).NewFull
 		if err = checkKeys("new_full", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1699,7 +1699,7 @@ func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 // NewZeros implements the operator new_zeros.
 func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).NewZeros
+		does := backendOf(key).NewZeros
 		if err = checkKeys("new_zeros", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1711,7 +1711,7 @@ func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 // NewOnes implements the operator new_ones.
 func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backend(key).NewOnes
+		does := backendOf(key).NewOnes
 		if err = checkKeys("new_ones", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1723,7 +1723,7 @@ func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout te
 // BartlettWindow implements the operator bartlett_window.
 func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).BartlettWindow; does != nil {
+		if does := backendOf(key).BartlettWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
 		}
 	}
@@ -1733,7 +1733,7 @@ func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout t
 // HannWindow implements the operator hann_window.
 func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).HannWindow; does != nil {
+		if does := backendOf(key).HannWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
 		}
 	}
@@ -1743,7 +1743,7 @@ func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tenso
 // HammingWindow implements the operator hamming_window.
 func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).HammingWindow; does != nil {
+		if does := backendOf(key).HammingWindow; does != nil {
 			return does(c, length, periodic, alpha, beta, d, layout, dev)
 		}
 	}
@@ -1753,7 +1753,7 @@ func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d d
 // BlackmanWindow implements the operator blackman_window.
 func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).BlackmanWindow; does != nil {
+		if does := backendOf(key).BlackmanWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
 		}
 	}
@@ -1763,7 +1763,7 @@ func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout t
 // KaiserWindow implements the operator kaiser_window.
 func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).KaiserWindow; does != nil {
+		if does := backendOf(key).KaiserWindow; does != nil {
 			return does(c, length, periodic, beta, d, layout, dev)
 		}
 	}
@@ -1773,7 +1773,7 @@ func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DTy
 // Vander implements the operator vander.
 func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x)); key != 0 {
-		if does := backend(key).Vander; does != nil {
+		if does := backendOf(key).Vander; does != nil {
 			return does(c, x, n, increasing)
 		}
 	}
@@ -1948,7 +1948,7 @@ func (c Ctx) EventHandle(event int64) (int64, error) {
 // FftC2c implements the operator fft_c2c.
 func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).FftC2c
+		does := backendOf(key).FftC2c
 		if err = checkKeys("fft_c2c", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1960,7 +1960,7 @@ func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float6
 // FftR2c implements the operator fft_r2c.
 func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).FftR2c
+		does := backendOf(key).FftR2c
 		if err = checkKeys("fft_r2c", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1972,7 +1972,7 @@ func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float
 // FftC2r implements the operator fft_c2r.
 func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).FftC2r
+		does := backendOf(key).FftC2r
 		if err = checkKeys("fft_c2r", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -1987,11 +1987,11 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 		if err = checkKeys("fft.fft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFft == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFft == nil {
 			err = Refused("fft.fft", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftFft; does != nil {
+		if does := backendOf(key).FftFft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
 	}
@@ -2004,11 +2004,11 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err = checkKeys("fft.ifft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfft == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfft == nil {
 			err = Refused("fft.ifft", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIfft; does != nil {
+		if does := backendOf(key).FftIfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
 	}
@@ -2021,11 +2021,11 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err = checkKeys("fft.rfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfft == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfft == nil {
 			err = Refused("fft.rfft", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftRfft; does != nil {
+		if does := backendOf(key).FftRfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
 	}
@@ -2038,11 +2038,11 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 		if err = checkKeys("fft.irfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfft == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfft == nil {
 			err = Refused("fft.irfft", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIrfft; does != nil {
+		if does := backendOf(key).FftIrfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
 	}
@@ -2055,11 +2055,11 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err = checkKeys("fft.hfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfft == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfft == nil {
 			err = Refused("fft.hfft", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftHfft; does != nil {
+		if does := backendOf(key).FftHfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
 	}
@@ -2072,11 +2072,11 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 		if err = checkKeys("fft.ihfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfft == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfft == nil {
 			err = Refused("fft.ihfft", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIhfft; does != nil {
+		if does := backendOf(key).FftIhfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
 	}
@@ -2089,11 +2089,11 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 		if err = checkKeys("fft.fft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFft2 == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFft2 == nil {
 			err = Refused("fft.fft2", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftFft2; does != nil {
+		if does := backendOf(key).FftFft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2106,11 +2106,11 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 		if err = checkKeys("fft.fftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFftn == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFftn == nil {
 			err = Refused("fft.fftn", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftFftn; does != nil {
+		if does := backendOf(key).FftFftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2123,11 +2123,11 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err = checkKeys("fft.ifft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfft2 == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfft2 == nil {
 			err = Refused("fft.ifft2", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIfft2; does != nil {
+		if does := backendOf(key).FftIfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2140,11 +2140,11 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err = checkKeys("fft.ifftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfftn == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfftn == nil {
 			err = Refused("fft.ifftn", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIfftn; does != nil {
+		if does := backendOf(key).FftIfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2157,11 +2157,11 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err = checkKeys("fft.rfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfft2 == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfft2 == nil {
 			err = Refused("fft.rfft2", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftRfft2; does != nil {
+		if does := backendOf(key).FftRfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2174,11 +2174,11 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err = checkKeys("fft.rfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfftn == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfftn == nil {
 			err = Refused("fft.rfftn", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftRfftn; does != nil {
+		if does := backendOf(key).FftRfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2191,11 +2191,11 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err = checkKeys("fft.irfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfft2 == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfft2 == nil {
 			err = Refused("fft.irfft2", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIrfft2; does != nil {
+		if does := backendOf(key).FftIrfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2208,11 +2208,11 @@ func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err = checkKeys("fft.irfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfftn == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfftn == nil {
 			err = Refused("fft.irfftn", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIrfftn; does != nil {
+		if does := backendOf(key).FftIrfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2225,11 +2225,11 @@ func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err = checkKeys("fft.hfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfft2 == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfft2 == nil {
 			err = Refused("fft.hfft2", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftHfft2; does != nil {
+		if does := backendOf(key).FftHfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2242,11 +2242,11 @@ func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err = checkKeys("fft.hfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfftn == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfftn == nil {
 			err = Refused("fft.hfftn", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftHfftn; does != nil {
+		if does := backendOf(key).FftHfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2259,11 +2259,11 @@ func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err = checkKeys("fft.ihfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfft2 == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfft2 == nil {
 			err = Refused("fft.ihfft2", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIhfft2; does != nil {
+		if does := backendOf(key).FftIhfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2276,11 +2276,11 @@ func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err = checkKeys("fft.ihfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfftn == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfftn == nil {
 			err = Refused("fft.ihfftn", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftIhfftn; does != nil {
+		if does := backendOf(key).FftIhfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
 	}
@@ -2290,7 +2290,7 @@ func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 // FftFftshift implements the operator fft.fftshift.
 func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FftFftshift; does != nil {
+		if does := backendOf(key).FftFftshift; does != nil {
 			return does(c, self, dim)
 		}
 	}
@@ -2300,7 +2300,7 @@ func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, e
 // FftIfftshift implements the operator fft.ifftshift.
 func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FftIfftshift; does != nil {
+		if does := backendOf(key).FftIfftshift; does != nil {
 			return does(c, self, dim)
 		}
 	}
@@ -2310,11 +2310,11 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, 
 // FftFftfreq implements the operator fft.fftfreq.
 func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFftfreq == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFftfreq == nil {
 			err = Refused("fft.fftfreq", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftFftfreq; does != nil {
+		if does := backendOf(key).FftFftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
 	}
@@ -2324,11 +2324,11 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 // FftRfftfreq implements the operator fft.rfftfreq.
 func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfftfreq == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfftfreq == nil {
 			err = Refused("fft.rfftfreq", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FftRfftfreq; does != nil {
+		if does := backendOf(key).FftRfftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
 	}
@@ -2338,7 +2338,7 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 // SignalPad implements the operator signal_pad.
 func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SignalPad; does != nil {
+		if does := backendOf(key).SignalPad; does != nil {
 			return does(c, self, before, after, mode)
 		}
 	}
@@ -2351,7 +2351,7 @@ func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int,
 		if err = checkKeys("stft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
 			return
 		}
-		if does := backend(key).Stft; does != nil {
+		if does := backendOf(key).Stft; does != nil {
 			return does(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 		}
 	}
@@ -2364,7 +2364,7 @@ func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int
 		if err = checkKeys("istft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
 			return
 		}
-		if does := backend(key).Istft; does != nil {
+		if does := backendOf(key).Istft; does != nil {
 			return does(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 		}
 	}
@@ -2374,7 +2374,7 @@ func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int
 // Save implements the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Save
+		does := backendOf(key).Save
 		if err = checkKeys("save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2386,7 +2386,7 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 // SaveBytes implements the operator save_bytes.
 func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).SaveBytes
+		does := backendOf(key).SaveBytes
 		if err = checkKeys("save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2398,7 +2398,7 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 // SaveDict implements the operator save_dict.
 func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).SaveDict
+		does := backendOf(key).SaveDict
 		if err = checkKeys("save_dict", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2415,7 +2415,7 @@ func (c Ctx) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor
 // LoadBytes implements the operator load_bytes.
 func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).LoadBytes
+		does := backendOf(key).LoadBytes
 		if err = checkKeys("load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2432,7 +2432,7 @@ func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.
 // ArchiveSave implements the operator archive_save.
 func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).ArchiveSave
+		does := backendOf(key).ArchiveSave
 		if err = checkKeys("archive_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2444,7 +2444,7 @@ func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) 
 // ArchiveSaveBytes implements the operator archive_save_bytes.
 func (c Ctx) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).ArchiveSaveBytes
+		does := backendOf(key).ArchiveSaveBytes
 		if err = checkKeys("archive_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2461,7 +2461,7 @@ func (c Ctx) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, er
 // ArchiveLoadBytes implements the operator archive_load_bytes.
 func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).ArchiveLoadBytes
+		does := backendOf(key).ArchiveLoadBytes
 		if err = checkKeys("archive_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2473,7 +2473,7 @@ func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Te
 // PickleRename implements the operator pickle_rename.
 func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).PickleRename
+		does := backendOf(key).PickleRename
 		if err = checkKeys("pickle_rename", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2485,7 +2485,7 @@ func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tens
 // SafetensorsSaveFile implements the operator safetensors_save_file.
 func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).SafetensorsSaveFile
+		does := backendOf(key).SafetensorsSaveFile
 		if err = checkKeys("safetensors_save_file", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2497,7 +2497,7 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 // SafetensorsSave implements the operator safetensors_save.
 func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).SafetensorsSave
+		does := backendOf(key).SafetensorsSave
 		if err = checkKeys("safetensors_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2514,7 +2514,7 @@ func (c Ctx) SafetensorsLoadFile(path string, names []string, mmap bool) ([]stri
 // SafetensorsLoad implements the operator safetensors_load.
 func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 string, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).SafetensorsLoad
+		does := backendOf(key).SafetensorsLoad
 		if err = checkKeys("safetensors_load", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2531,7 +2531,7 @@ func (c Ctx) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, e
 // NpySave implements the operator npy_save.
 func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NpySave
+		does := backendOf(key).NpySave
 		if err = checkKeys("npy_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2543,7 +2543,7 @@ func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 // NpySaveBytes implements the operator npy_save_bytes.
 func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NpySaveBytes
+		does := backendOf(key).NpySaveBytes
 		if err = checkKeys("npy_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2560,7 +2560,7 @@ func (c Ctx) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
 // NpyLoadBytes implements the operator npy_load_bytes.
 func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NpyLoadBytes
+		does := backendOf(key).NpyLoadBytes
 		if err = checkKeys("npy_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2572,7 +2572,7 @@ func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NpyLength implements the operator npy_length.
 func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(head)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NpyLength
+		does := backendOf(key).NpyLength
 		if err = checkKeys("npy_length", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2584,7 +2584,7 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 // NpzSave implements the operator npz_save.
 func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NpzSave
+		does := backendOf(key).NpzSave
 		if err = checkKeys("npz_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2596,7 +2596,7 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 // NpzSaveBytes implements the operator npz_save_bytes.
 func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NpzSaveBytes
+		does := backendOf(key).NpzSaveBytes
 		if err = checkKeys("npz_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2613,7 +2613,7 @@ func (c Ctx) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
 // NpzLoadBytes implements the operator npz_load_bytes.
 func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NpzLoadBytes
+		does := backendOf(key).NpzLoadBytes
 		if err = checkKeys("npz_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2625,7 +2625,7 @@ func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor
 // FileWrite implements the operator file_write.
 func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).FileWrite
+		does := backendOf(key).FileWrite
 		if err = checkKeys("file_write", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -2637,7 +2637,7 @@ func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 // Sqrt implements the operator sqrt.
 func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Sqrt
+		does := backendOf(key).Sqrt
 		if err = checkKeys("sqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2653,7 +2653,7 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Rsqrt implements the operator rsqrt.
 func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Rsqrt
+		does := backendOf(key).Rsqrt
 		if err = checkKeys("rsqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2669,7 +2669,7 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Exp implements the operator exp.
 func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Exp
+		does := backendOf(key).Exp
 		if err = checkKeys("exp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2685,7 +2685,7 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Exp2 implements the operator exp2.
 func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Exp2
+		does := backendOf(key).Exp2
 		if err = checkKeys("exp2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2701,7 +2701,7 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Expm1 implements the operator expm1.
 func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Expm1
+		does := backendOf(key).Expm1
 		if err = checkKeys("expm1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2717,7 +2717,7 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log implements the operator log.
 func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Log
+		does := backendOf(key).Log
 		if err = checkKeys("log", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2733,7 +2733,7 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log2 implements the operator log2.
 func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Log2
+		does := backendOf(key).Log2
 		if err = checkKeys("log2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2749,7 +2749,7 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log10 implements the operator log10.
 func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Log10
+		does := backendOf(key).Log10
 		if err = checkKeys("log10", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2765,7 +2765,7 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log1p implements the operator log1p.
 func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Log1p
+		does := backendOf(key).Log1p
 		if err = checkKeys("log1p", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2781,7 +2781,7 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sin implements the operator sin.
 func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Sin
+		does := backendOf(key).Sin
 		if err = checkKeys("sin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2797,7 +2797,7 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Cos implements the operator cos.
 func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Cos
+		does := backendOf(key).Cos
 		if err = checkKeys("cos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2813,7 +2813,7 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Tan implements the operator tan.
 func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Tan
+		does := backendOf(key).Tan
 		if err = checkKeys("tan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2829,7 +2829,7 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Asin implements the operator asin.
 func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Asin
+		does := backendOf(key).Asin
 		if err = checkKeys("asin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2845,7 +2845,7 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Acos implements the operator acos.
 func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Acos
+		does := backendOf(key).Acos
 		if err = checkKeys("acos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2861,7 +2861,7 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atan implements the operator atan.
 func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Atan
+		does := backendOf(key).Atan
 		if err = checkKeys("atan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2877,7 +2877,7 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sinh implements the operator sinh.
 func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Sinh
+		does := backendOf(key).Sinh
 		if err = checkKeys("sinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2893,7 +2893,7 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Cosh implements the operator cosh.
 func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Cosh
+		does := backendOf(key).Cosh
 		if err = checkKeys("cosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2909,7 +2909,7 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Tanh implements the operator tanh.
 func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Tanh
+		does := backendOf(key).Tanh
 		if err = checkKeys("tanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2925,7 +2925,7 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Asinh implements the operator asinh.
 func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Asinh
+		does := backendOf(key).Asinh
 		if err = checkKeys("asinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2941,7 +2941,7 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Acosh implements the operator acosh.
 func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Acosh
+		does := backendOf(key).Acosh
 		if err = checkKeys("acosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2957,7 +2957,7 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atanh implements the operator atanh.
 func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Atanh
+		does := backendOf(key).Atanh
 		if err = checkKeys("atanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2973,7 +2973,7 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sigmoid implements the operator sigmoid.
 func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Sigmoid
+		does := backendOf(key).Sigmoid
 		if err = checkKeys("sigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -2989,7 +2989,7 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atan2 implements the operator atan2.
 func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		does := backend(key).Atan2
+		does := backendOf(key).Atan2
 		if err = checkKeys("atan2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -3005,7 +3005,7 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Hypot implements the operator hypot.
 func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Hypot
+		does := backendOf(key).Hypot
 		if err = checkKeys("hypot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -3021,7 +3021,7 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // IndexGet implements the operator index.
 func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
-		does := backend(key).IndexGet
+		does := backendOf(key).IndexGet
 		if err = checkKeys("index", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
 			return
 		}
@@ -3033,7 +3033,7 @@ func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Te
 // IndexSet implements the operator index_put_.
 func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
-		does := backend(key).IndexSet
+		does := backendOf(key).IndexSet
 		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items)|keys(value), does != nil); err != nil {
 			return
 		}
@@ -3049,7 +3049,7 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 // IndexSetScalar implements the operator index_put_.
 func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
-		does := backend(key).IndexSetScalar
+		does := backendOf(key).IndexSetScalar
 		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
 			return
 		}
@@ -3065,7 +3065,7 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 // IndexPut implements the operator index_put.
 func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
-		does := backend(key).IndexPut
+		does := backendOf(key).IndexPut
 		if err = checkKeys("index_put", key, keys(self)|keysOf(indices)|keys(values), keys(out)|keys(self)|keysOf(indices)|keys(values), does != nil); err != nil {
 			return
 		}
@@ -3081,7 +3081,7 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 // IndexSelect implements the operator index_select.
 func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backend(key).IndexSelect
+		does := backendOf(key).IndexSelect
 		if err = checkKeys("index_select", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
 		}
@@ -3097,7 +3097,7 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 // MaskedSelect implements the operator masked_select.
 func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask)); key != 0 {
-		does := backend(key).MaskedSelect
+		does := backendOf(key).MaskedSelect
 		if err = checkKeys("masked_select", key, keys(self)|keys(mask), keys(out)|keys(self)|keys(mask), does != nil); err != nil {
 			return
 		}
@@ -3113,7 +3113,7 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 // MaskedFill implements the operator masked_fill.
 func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
-		does := backend(key).MaskedFill
+		does := backendOf(key).MaskedFill
 		if err = checkKeys("masked_fill", key, keys(self)|keys(mask)|keys(value), keys(out)|keys(self)|keys(mask)|keys(value), does != nil); err != nil {
 			return
 		}
@@ -3129,7 +3129,7 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 // MaskedScatter implements the operator masked_scatter.
 func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
-		does := backend(key).MaskedScatter
+		does := backendOf(key).MaskedScatter
 		if err = checkKeys("masked_scatter", key, keys(self)|keys(mask)|keys(source), keys(out)|keys(self)|keys(mask)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3145,7 +3145,7 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 // Gather implements the operator gather.
 func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backend(key).Gather
+		does := backendOf(key).Gather
 		if err = checkKeys("gather", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
 		}
@@ -3161,7 +3161,7 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 // Take implements the operator take.
 func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backend(key).Take
+		does := backendOf(key).Take
 		if err = checkKeys("take", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
 		}
@@ -3177,7 +3177,7 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 // TakeAlongDim implements the operator take_along_dim.
 func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(indices)); key != 0 {
-		does := backend(key).TakeAlongDim
+		does := backendOf(key).TakeAlongDim
 		if err = checkKeys("take_along_dim", key, keys(self)|keys(indices), keys(out)|keys(self)|keys(indices), does != nil); err != nil {
 			return
 		}
@@ -3193,7 +3193,7 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 // Nonzero implements the operator nonzero.
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Nonzero
+		does := backendOf(key).Nonzero
 		if err = checkKeys("nonzero", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -3212,11 +3212,11 @@ func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (r0 *tens
 		if err = checkKeys("nonzero_static", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NonzeroStatic == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NonzeroStatic == nil {
 			err = Refused("nonzero_static", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NonzeroStatic; does != nil {
+		if does := backendOf(key).NonzeroStatic; does != nil {
 			return does(c, out, self, size, fill)
 		}
 	}
@@ -3226,7 +3226,7 @@ func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (r0 *tens
 // NonzeroNumpy implements the operator nonzero_numpy.
 func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NonzeroNumpy
+		does := backendOf(key).NonzeroNumpy
 		if err = checkKeys("nonzero_numpy", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3238,7 +3238,7 @@ func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 // Argwhere implements the operator argwhere.
 func (c Ctx) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Argwhere; does != nil {
+		if does := backendOf(key).Argwhere; does != nil {
 			return does(c, self)
 		}
 	}
@@ -3248,7 +3248,7 @@ func (c Ctx) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Put implements the operator put.
 func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backend(key).Put
+		does := backendOf(key).Put
 		if err = checkKeys("put", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3264,7 +3264,7 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 // Scatter implements the operator scatter.
 func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backend(key).Scatter
+		does := backendOf(key).Scatter
 		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3280,7 +3280,7 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 // ScatterValue implements the operator scatter.
 func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backend(key).ScatterValue
+		does := backendOf(key).ScatterValue
 		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
 		}
@@ -3296,7 +3296,7 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 // ScatterReduceSource implements the operator scatter.
 func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backend(key).ScatterReduceSource
+		does := backendOf(key).ScatterReduceSource
 		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3312,7 +3312,7 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 // ScatterReduceValue implements the operator scatter.
 func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backend(key).ScatterReduceValue
+		does := backendOf(key).ScatterReduceValue
 		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
 		}
@@ -3328,7 +3328,7 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 // ScatterAdd implements the operator scatter_add.
 func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
-		does := backend(key).ScatterAdd
+		does := backendOf(key).ScatterAdd
 		if err = checkKeys("scatter_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3344,7 +3344,7 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 // ScatterReduce implements the operator scatter_reduce.
 func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backend(key).ScatterReduce
+		does := backendOf(key).ScatterReduce
 		if err = checkKeys("scatter_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3363,7 +3363,7 @@ func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices,
 		if err = checkKeys("segment_reduce", key, tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), true); err != nil {
 			return
 		}
-		if does := backend(key).SegmentReduce; does != nil {
+		if does := backendOf(key).SegmentReduce; does != nil {
 			return does(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 		}
 	}
@@ -3373,7 +3373,7 @@ func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices,
 // IndexAdd implements the operator index_add.
 func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backend(key).IndexAdd
+		does := backendOf(key).IndexAdd
 		if err = checkKeys("index_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3389,7 +3389,7 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 // IndexCopy implements the operator index_copy.
 func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
-		does := backend(key).IndexCopy
+		does := backendOf(key).IndexCopy
 		if err = checkKeys("index_copy", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3405,7 +3405,7 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 // IndexFill implements the operator index_fill.
 func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
-		does := backend(key).IndexFill
+		does := backendOf(key).IndexFill
 		if err = checkKeys("index_fill", key, keys(self)|keys(index)|keys(value), keys(out)|keys(self)|keys(index)|keys(value), does != nil); err != nil {
 			return
 		}
@@ -3421,7 +3421,7 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 // IndexReduce implements the operator index_reduce.
 func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backend(key).IndexReduce
+		does := backendOf(key).IndexReduce
 		if err = checkKeys("index_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
 		}
@@ -3437,7 +3437,7 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 // Cat implements the operator cat.
 func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
-		does := backend(key).Cat
+		does := backendOf(key).Cat
 		if err = checkKeys("cat", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
 			return
 		}
@@ -3453,7 +3453,7 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 // Stack implements the operator stack.
 func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
-		does := backend(key).Stack
+		does := backendOf(key).Stack
 		if err = checkKeys("stack", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
 			return
 		}
@@ -3472,11 +3472,11 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 		if err = checkKeys("hstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Hstack == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Hstack == nil {
 			err = Refused("hstack", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Hstack; does != nil {
+		if does := backendOf(key).Hstack; does != nil {
 			return does(c, out, tensors)
 		}
 	}
@@ -3489,11 +3489,11 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 		if err = checkKeys("vstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Vstack == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Vstack == nil {
 			err = Refused("vstack", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Vstack; does != nil {
+		if does := backendOf(key).Vstack; does != nil {
 			return does(c, out, tensors)
 		}
 	}
@@ -3506,11 +3506,11 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 		if err = checkKeys("dstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Dstack == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Dstack == nil {
 			err = Refused("dstack", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Dstack; does != nil {
+		if does := backendOf(key).Dstack; does != nil {
 			return does(c, out, tensors)
 		}
 	}
@@ -3523,11 +3523,11 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tens
 		if err = checkKeys("column_stack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ColumnStack == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ColumnStack == nil {
 			err = Refused("column_stack", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ColumnStack; does != nil {
+		if does := backendOf(key).ColumnStack; does != nil {
 			return does(c, out, tensors)
 		}
 	}
@@ -3537,7 +3537,7 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tens
 // Atleast1d implements the operator atleast_1d.
 func (c Ctx) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Atleast1d; does != nil {
+		if does := backendOf(key).Atleast1d; does != nil {
 			return does(c, self)
 		}
 	}
@@ -3550,7 +3550,7 @@ func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 		if err = checkKeys("atleast_1d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).Atleast1dSequence; does != nil {
+		if does := backendOf(key).Atleast1dSequence; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -3560,7 +3560,7 @@ func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 // Atleast2d implements the operator atleast_2d.
 func (c Ctx) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Atleast2d; does != nil {
+		if does := backendOf(key).Atleast2d; does != nil {
 			return does(c, self)
 		}
 	}
@@ -3573,7 +3573,7 @@ func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 		if err = checkKeys("atleast_2d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).Atleast2dSequence; does != nil {
+		if does := backendOf(key).Atleast2dSequence; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -3583,7 +3583,7 @@ func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 // Atleast3d implements the operator atleast_3d.
 func (c Ctx) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Atleast3d; does != nil {
+		if does := backendOf(key).Atleast3d; does != nil {
 			return does(c, self)
 		}
 	}
@@ -3596,7 +3596,7 @@ func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 		if err = checkKeys("atleast_3d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).Atleast3dSequence; does != nil {
+		if does := backendOf(key).Atleast3dSequence; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -3609,7 +3609,7 @@ func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, er
 		if err = checkKeys("broadcast_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).BroadcastTensors; does != nil {
+		if does := backendOf(key).BroadcastTensors; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -3622,7 +3622,7 @@ func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.T
 		if err = checkKeys("meshgrid", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).Meshgrid; does != nil {
+		if does := backendOf(key).Meshgrid; does != nil {
 			return does(c, tensors, indexing)
 		}
 	}
@@ -3635,7 +3635,7 @@ func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err err
 		if err = checkKeys("cartesian_prod", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).CartesianProd; does != nil {
+		if does := backendOf(key).CartesianProd; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -3645,7 +3645,7 @@ func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err err
 // Combinations implements the operator combinations.
 func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Combinations
+		does := backendOf(key).Combinations
 		if err = checkKeys("combinations", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3660,7 +3660,7 @@ func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err = checkKeys("block_diag", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).BlockDiag; does != nil {
+		if does := backendOf(key).BlockDiag; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -3670,7 +3670,7 @@ func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Repeat implements the operator repeat.
 func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Repeat
+		does := backendOf(key).Repeat
 		if err = checkKeys("repeat", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3682,7 +3682,7 @@ func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, er
 // Tile implements the operator tile.
 func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Tile; does != nil {
+		if does := backendOf(key).Tile; does != nil {
 			return does(c, self, dims)
 		}
 	}
@@ -3692,7 +3692,7 @@ func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 // RepeatInterleaveSelf implements the operator repeat_interleave.
 func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).RepeatInterleaveSelf; does != nil {
+		if does := backendOf(key).RepeatInterleaveSelf; does != nil {
 			return does(c, self, repeats, dim, outputSize)
 		}
 	}
@@ -3705,7 +3705,7 @@ func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSiz
 		if err = checkKeys("repeat_interleave", key, tensor.Sparse, keys(self)|keys(repeats), true); err != nil {
 			return
 		}
-		if does := backend(key).RepeatInterleaveTensor; does != nil {
+		if does := backendOf(key).RepeatInterleaveTensor; does != nil {
 			return does(c, self, repeats, dim, outputSize)
 		}
 	}
@@ -3715,7 +3715,7 @@ func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSiz
 // RepeatInterleave implements the operator repeat_interleave.
 func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(repeats)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).RepeatInterleave
+		does := backendOf(key).RepeatInterleave
 		if err = checkKeys("repeat_interleave", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3727,7 +3727,7 @@ func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *t
 // Roll implements the operator roll.
 func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Roll
+		does := backendOf(key).Roll
 		if err = checkKeys("roll", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3739,7 +3739,7 @@ func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor,
 // Flip implements the operator flip.
 func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Flip
+		does := backendOf(key).Flip
 		if err = checkKeys("flip", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3751,7 +3751,7 @@ func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 // Fliplr implements the operator fliplr.
 func (c Ctx) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Fliplr; does != nil {
+		if does := backendOf(key).Fliplr; does != nil {
 			return does(c, self)
 		}
 	}
@@ -3761,7 +3761,7 @@ func (c Ctx) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Flipud implements the operator flipud.
 func (c Ctx) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Flipud; does != nil {
+		if does := backendOf(key).Flipud; does != nil {
 			return does(c, self)
 		}
 	}
@@ -3771,7 +3771,7 @@ func (c Ctx) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Rot90 implements the operator rot90.
 func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Rot90; does != nil {
+		if does := backendOf(key).Rot90; does != nil {
 			return does(c, self, k, dims)
 		}
 	}
@@ -3781,7 +3781,7 @@ func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tenso
 // Tril implements the operator tril.
 func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Tril
+		does := backendOf(key).Tril
 		if err = checkKeys("tril", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -3797,7 +3797,7 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 // Triu implements the operator triu.
 func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Triu
+		does := backendOf(key).Triu
 		if err = checkKeys("triu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -3813,7 +3813,7 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 // Diag implements the operator diag.
 func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Diag
+		does := backendOf(key).Diag
 		if err = checkKeys("diag", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -3829,7 +3829,7 @@ func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, er
 // DiagEmbed implements the operator diag_embed.
 func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).DiagEmbed
+		does := backendOf(key).DiagEmbed
 		if err = checkKeys("diag_embed", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3841,7 +3841,7 @@ func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tenso
 // Diagflat implements the operator diagflat.
 func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Diagflat
+		does := backendOf(key).Diagflat
 		if err = checkKeys("diagflat", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3853,7 +3853,7 @@ func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err
 // DiagonalScatter implements the operator diagonal_scatter.
 func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		does := backend(key).DiagonalScatter
+		does := backendOf(key).DiagonalScatter
 		if err = checkKeys("diagonal_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
 		}
@@ -3865,7 +3865,7 @@ func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64)
 // SelectScatter implements the operator select_scatter.
 func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		does := backend(key).SelectScatter
+		does := backendOf(key).SelectScatter
 		if err = checkKeys("select_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
 		}
@@ -3877,7 +3877,7 @@ func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tens
 // SliceScatter implements the operator slice_scatter.
 func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(src)); key != 0 {
-		does := backend(key).SliceScatter
+		does := backendOf(key).SliceScatter
 		if err = checkKeys("slice_scatter", key, keys(self)|keys(src), keys(out)|keys(self)|keys(src), does != nil); err != nil {
 			return
 		}
@@ -3893,7 +3893,7 @@ func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end o
 // AsStridedScatter implements the operator as_strided_scatter.
 func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		does := backend(key).AsStridedScatter
+		does := backendOf(key).AsStridedScatter
 		if err = checkKeys("as_strided_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
 		}
@@ -3905,7 +3905,7 @@ func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, of
 // UnravelIndex implements the operator unravel_index.
 func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(indices)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).UnravelIndex
+		does := backendOf(key).UnravelIndex
 		if err = checkKeys("unravel_index", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3917,7 +3917,7 @@ func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.T
 // SumToSize implements the operator sum_to_size.
 func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SumToSize; does != nil {
+		if does := backendOf(key).SumToSize; does != nil {
 			return does(c, self, size)
 		}
 	}
@@ -3927,7 +3927,7 @@ func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, er
 // ConstantPadNd implements the operator constant_pad_nd.
 func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).ConstantPadNd
+		does := backendOf(key).ConstantPadNd
 		if err = checkKeys("constant_pad_nd", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -3939,7 +3939,7 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 // Matmul implements the operator linalg.matmul.
 func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
-		does := backend(key).Matmul
+		does := backendOf(key).Matmul
 		if err = checkKeys("linalg.matmul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -3958,11 +3958,11 @@ func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (r0 *tensor
 		if err = checkKeys("linalg.cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCross == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCross == nil {
 			err = Refused("linalg.cross", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgCross; does != nil {
+		if does := backendOf(key).LinalgCross; does != nil {
 			return does(c, out, self, other, dim)
 		}
 	}
@@ -3972,7 +3972,7 @@ func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (r0 *tensor
 // LinalgDiagonal implements the operator linalg.diagonal.
 func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a)); key != 0 {
-		if does := backend(key).LinalgDiagonal; does != nil {
+		if does := backendOf(key).LinalgDiagonal; does != nil {
 			return does(c, a, offset, dim1, dim2)
 		}
 	}
@@ -3985,11 +3985,11 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 		if err = checkKeys("linalg.vecdot", key, keys(x)|keys(y), keys(out)|keys(x)|keys(y), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgVecdot == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgVecdot == nil {
 			err = Refused("linalg.vecdot", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgVecdot; does != nil {
+		if does := backendOf(key).LinalgVecdot; does != nil {
 			return does(c, out, x, y, dim)
 		}
 	}
@@ -4002,11 +4002,11 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *t
 		if err = checkKeys("linalg.multi_dot", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMultiDot == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMultiDot == nil {
 			err = Refused("linalg.multi_dot", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMultiDot; does != nil {
+		if does := backendOf(key).LinalgMultiDot; does != nil {
 			return does(c, out, tensors)
 		}
 	}
@@ -4019,11 +4019,11 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (r0 *ten
 		if err = checkKeys("chain_matmul", key, keysOf(matrices), keys(out)|keysOf(matrices), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ChainMatmul == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ChainMatmul == nil {
 			err = Refused("chain_matmul", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ChainMatmul; does != nil {
+		if does := backendOf(key).ChainMatmul; does != nil {
 			return does(c, out, matrices)
 		}
 	}
@@ -4036,11 +4036,11 @@ func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (r0 *tensor.Te
 		if err = checkKeys("linalg.matrix_power", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixPower == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixPower == nil {
 			err = Refused("linalg.matrix_power", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixPower; does != nil {
+		if does := backendOf(key).LinalgMatrixPower; does != nil {
 			return does(c, out, self, n)
 		}
 	}
@@ -4050,7 +4050,7 @@ func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (r0 *tensor.Te
 // LinalgMatrixExp implements the operator linalg.matrix_exp.
 func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).LinalgMatrixExp; does != nil {
+		if does := backendOf(key).LinalgMatrixExp; does != nil {
 			return does(c, self)
 		}
 	}
@@ -4060,7 +4060,7 @@ func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // LinalgVander implements the operator linalg.vander.
 func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x)); key != 0 {
-		if does := backend(key).LinalgVander; does != nil {
+		if does := backendOf(key).LinalgVander; does != nil {
 			return does(c, x, n)
 		}
 	}
@@ -4073,11 +4073,11 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (r0 *tensor.Te
 		if err = checkKeys("linalg.tensorinv", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgTensorinv == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgTensorinv == nil {
 			err = Refused("linalg.tensorinv", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgTensorinv; does != nil {
+		if does := backendOf(key).LinalgTensorinv; does != nil {
 			return does(c, out, self, ind)
 		}
 	}
@@ -4090,11 +4090,11 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (r
 		if err = checkKeys("linalg.tensorsolve", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgTensorsolve == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgTensorsolve == nil {
 			err = Refused("linalg.tensorsolve", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgTensorsolve; does != nil {
+		if does := backendOf(key).LinalgTensorsolve; does != nil {
 			return does(c, out, self, other, dims)
 		}
 	}
@@ -4104,7 +4104,7 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (r
 // LinalgCholeskyEx implements the operator linalg.cholesky_ex.
 func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgCholeskyEx
+		does := backendOf(key).LinalgCholeskyEx
 		if err = checkKeys("linalg.cholesky_ex", key, keys(self), keys(outL)|keys(outInfo)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -4124,11 +4124,11 @@ func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Te
 		if err = checkKeys("linalg.cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCholesky == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCholesky == nil {
 			err = Refused("linalg.cholesky", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgCholesky; does != nil {
+		if does := backendOf(key).LinalgCholesky; does != nil {
 			return does(c, out, self, upper)
 		}
 	}
@@ -4141,11 +4141,11 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, 
 		if err = checkKeys("cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Cholesky == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Cholesky == nil {
 			err = Refused("cholesky", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Cholesky; does != nil {
+		if does := backendOf(key).Cholesky; does != nil {
 			return does(c, out, self, upper)
 		}
 	}
@@ -4155,7 +4155,7 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, 
 // LinalgLuFactorEx implements the operator linalg.lu_factor_ex.
 func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
-		does := backend(key).LinalgLuFactorEx
+		does := backendOf(key).LinalgLuFactorEx
 		if err = checkKeys("linalg.lu_factor_ex", key, keys(a), keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a), does != nil); err != nil {
 			return
 		}
@@ -4176,11 +4176,11 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 
 		if err = checkKeys("linalg.lu_factor", key, keys(a), keys(outLU)|keys(outPivots)|keys(a), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outLU)|keys(outPivots)) && backend(tensor.Quantized).LinalgLuFactor == nil {
+		if c.quantized(keys(outLU)|keys(outPivots)) && backendOf(tensor.Quantized).LinalgLuFactor == nil {
 			err = Refused("linalg.lu_factor", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgLuFactor; does != nil {
+		if does := backendOf(key).LinalgLuFactor; does != nil {
 			return does(c, outLU, outPivots, a, pivot)
 		}
 	}
@@ -4190,7 +4190,7 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 
 // Lu implements the operator lu.
 func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a)); key != 0 {
-		if does := backend(key).Lu; does != nil {
+		if does := backendOf(key).Lu; does != nil {
 			return does(c, a, pivot)
 		}
 	}
@@ -4203,11 +4203,11 @@ func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tenso
 		if err = checkKeys("linalg.lu", key, keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backend(tensor.Quantized).LinalgLu == nil {
+		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backendOf(tensor.Quantized).LinalgLu == nil {
 			err = Refused("linalg.lu", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgLu; does != nil {
+		if does := backendOf(key).LinalgLu; does != nil {
 			return does(c, outP, outL, outU, a, pivot)
 		}
 	}
@@ -4220,11 +4220,11 @@ func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, u
 		if err = checkKeys("lu_unpack", key, keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backend(tensor.Quantized).LuUnpack == nil {
+		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backendOf(tensor.Quantized).LuUnpack == nil {
 			err = Refused("lu_unpack", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LuUnpack; does != nil {
+		if does := backendOf(key).LuUnpack; does != nil {
 			return does(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 		}
 	}
@@ -4234,7 +4234,7 @@ func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, u
 // PivotsPermutation implements the operator pivots_permutation.
 func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(pivots)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).PivotsPermutation
+		does := backendOf(key).PivotsPermutation
 		if err = checkKeys("pivots_permutation", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -4246,7 +4246,7 @@ func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tenso
 // LinalgLdlFactorEx implements the operator linalg.ldl_factor_ex.
 func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
-		does := backend(key).LinalgLdlFactorEx
+		does := backendOf(key).LinalgLdlFactorEx
 		if err = checkKeys("linalg.ldl_factor_ex", key, keys(self), keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -4267,11 +4267,11 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 		if err = checkKeys("linalg.ldl_factor", key, keys(self), keys(outLD)|keys(outPivots)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outLD)|keys(outPivots)) && backend(tensor.Quantized).LinalgLdlFactor == nil {
+		if c.quantized(keys(outLD)|keys(outPivots)) && backendOf(tensor.Quantized).LinalgLdlFactor == nil {
 			err = Refused("linalg.ldl_factor", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgLdlFactor; does != nil {
+		if does := backendOf(key).LinalgLdlFactor; does != nil {
 			return does(c, outLD, outPivots, self, hermitian)
 		}
 	}
@@ -4281,7 +4281,7 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 // Geqrf implements the operator geqrf.
 func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
-		does := backend(key).Geqrf
+		does := backendOf(key).Geqrf
 		if err = checkKeys("geqrf", key, keys(self), keys(outA)|keys(outTau)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -4298,7 +4298,7 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 // LinalgQr implements the operator linalg.qr.
 func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgQr
+		does := backendOf(key).LinalgQr
 		if err = checkKeys("linalg.qr", key, keys(a), keys(outQ)|keys(outR)|keys(a), does != nil); err != nil {
 			return
 		}
@@ -4318,11 +4318,11 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, 
 		if err = checkKeys("qr", key, keys(self), keys(outQ)|keys(outR)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outQ)|keys(outR)) && backend(tensor.Quantized).Qr == nil {
+		if c.quantized(keys(outQ)|keys(outR)) && backendOf(tensor.Quantized).Qr == nil {
 			err = Refused("qr", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Qr; does != nil {
+		if does := backendOf(key).Qr; does != nil {
 			return does(c, outQ, outR, self, some)
 		}
 	}
@@ -4332,7 +4332,7 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, 
 // LinalgHouseholderProduct implements the operator linalg.householder_product.
 func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgHouseholderProduct
+		does := backendOf(key).LinalgHouseholderProduct
 		if err = checkKeys("linalg.householder_product", key, keys(input)|keys(tau), keys(out)|keys(input)|keys(tau), does != nil); err != nil {
 			return
 		}
@@ -4348,7 +4348,7 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 // Ormqr implements the operator ormqr.
 func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
-		does := backend(key).Ormqr
+		does := backendOf(key).Ormqr
 		if err = checkKeys("ormqr", key, keys(self)|keys(tau)|keys(other), keys(out)|keys(self)|keys(tau)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -4367,11 +4367,11 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (r0 *tensor.Tensor, err
 		if err = checkKeys("linalg.matrix_sqrth", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixSqrth == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixSqrth == nil {
 			err = Refused("linalg.matrix_sqrth", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixSqrth; does != nil {
+		if does := backendOf(key).LinalgMatrixSqrth; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -4384,7 +4384,7 @@ func (c Ctx) Lyapunov(h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("lyapunov", key, tensor.Sparse, keys(h)|keys(g), true); err != nil {
 			return
 		}
-		if does := backend(key).Lyapunov; does != nil {
+		if does := backendOf(key).Lyapunov; does != nil {
 			return does(c, h, g)
 		}
 	}
@@ -4397,11 +4397,11 @@ func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *t
 		if err = checkKeys("linalg.polar", key, keys(a), keys(outU)|keys(outH)|keys(a), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outU)|keys(outH)) && backend(tensor.Quantized).LinalgPolar == nil {
+		if c.quantized(keys(outU)|keys(outH)) && backendOf(tensor.Quantized).LinalgPolar == nil {
 			err = Refused("linalg.polar", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgPolar; does != nil {
+		if does := backendOf(key).LinalgPolar; does != nil {
 			return does(c, outU, outH, a)
 		}
 	}
@@ -4414,11 +4414,11 @@ func (c Ctx) LinalgDet(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("linalg.det", key, keys(a), keys(out)|keys(a), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgDet == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgDet == nil {
 			err = Refused("linalg.det", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgDet; does != nil {
+		if does := backendOf(key).LinalgDet; does != nil {
 			return does(c, out, a)
 		}
 	}
@@ -4431,11 +4431,11 @@ func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor
 		if err = checkKeys("linalg.slogdet", key, keys(a), keys(outSign)|keys(outLog)|keys(a), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outSign)|keys(outLog)) && backend(tensor.Quantized).LinalgSlogdet == nil {
+		if c.quantized(keys(outSign)|keys(outLog)) && backendOf(tensor.Quantized).LinalgSlogdet == nil {
 			err = Refused("linalg.slogdet", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgSlogdet; does != nil {
+		if does := backendOf(key).LinalgSlogdet; does != nil {
 			return does(c, outSign, outLog, a)
 		}
 	}
@@ -4445,7 +4445,7 @@ func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor
 // Logdet implements the operator logdet.
 func (c Ctx) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Logdet; does != nil {
+		if does := backendOf(key).Logdet; does != nil {
 			return does(c, self)
 		}
 	}
@@ -4455,7 +4455,7 @@ func (c Ctx) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // LinalgVectorNorm implements the operator linalg.vector_norm.
 func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).LinalgVectorNorm
+		does := backendOf(key).LinalgVectorNorm
 		if err = checkKeys("linalg.vector_norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -4474,11 +4474,11 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixNorm == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixNorm == nil {
 			err = Refused("linalg.matrix_norm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixNorm; does != nil {
+		if does := backendOf(key).LinalgMatrixNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
 	}
@@ -4491,11 +4491,11 @@ func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []
 		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixNormStrOrd == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixNormStrOrd == nil {
 			err = Refused("linalg.matrix_norm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixNormStrOrd; does != nil {
+		if does := backendOf(key).LinalgMatrixNormStrOrd; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
 	}
@@ -4508,11 +4508,11 @@ func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64,
 		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgNorm == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgNorm == nil {
 			err = Refused("linalg.norm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgNorm; does != nil {
+		if does := backendOf(key).LinalgNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
 	}
@@ -4525,11 +4525,11 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgNormOrdStr == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgNormOrdStr == nil {
 			err = Refused("linalg.norm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgNormOrdStr; does != nil {
+		if does := backendOf(key).LinalgNormOrdStr; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
 	}
@@ -4542,11 +4542,11 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 		if err = checkKeys("frobenius_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FrobeniusNorm == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FrobeniusNorm == nil {
 			err = Refused("frobenius_norm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FrobeniusNorm; does != nil {
+		if does := backendOf(key).FrobeniusNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
 	}
@@ -4559,11 +4559,11 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r
 		if err = checkKeys("nuclear_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NuclearNorm == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NuclearNorm == nil {
 			err = Refused("nuclear_norm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NuclearNorm; does != nil {
+		if does := backendOf(key).NuclearNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
 	}
@@ -4576,11 +4576,11 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Te
 		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCond == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCond == nil {
 			err = Refused("linalg.cond", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgCond; does != nil {
+		if does := backendOf(key).LinalgCond; does != nil {
 			return does(c, out, self, p)
 		}
 	}
@@ -4593,11 +4593,11 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (r0 *tensor.Tens
 		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCondPStr == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCondPStr == nil {
 			err = Refused("linalg.cond", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgCondPStr; does != nil {
+		if does := backendOf(key).LinalgCondPStr; does != nil {
 			return does(c, out, self, p)
 		}
 	}
@@ -4610,11 +4610,11 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRank == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRank == nil {
 			err = Refused("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixRank; does != nil {
+		if does := backendOf(key).LinalgMatrixRank; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
 	}
@@ -4627,11 +4627,11 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankAtolRtolTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankAtolRtolTensor == nil {
 			err = Refused("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixRankAtolRtolTensor; does != nil {
+		if does := backendOf(key).LinalgMatrixRankAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
 	}
@@ -4644,11 +4644,11 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankTol == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankTol == nil {
 			err = Refused("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixRankTol; does != nil {
+		if does := backendOf(key).LinalgMatrixRankTol; does != nil {
 			return does(c, out, self, tol, hermitian)
 		}
 	}
@@ -4661,11 +4661,11 @@ func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian 
 		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankTolTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankTolTensor == nil {
 			err = Refused("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgMatrixRankTolTensor; does != nil {
+		if does := backendOf(key).LinalgMatrixRankTolTensor; does != nil {
 			return does(c, out, self, tol, hermitian)
 		}
 	}
@@ -4678,11 +4678,11 @@ func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian
 		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinv == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinv == nil {
 			err = Refused("linalg.pinv", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgPinv; does != nil {
+		if does := backendOf(key).LinalgPinv; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
 	}
@@ -4695,11 +4695,11 @@ func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, herm
 		if err = checkKeys("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvAtolRtolTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvAtolRtolTensor == nil {
 			err = Refused("linalg.pinv", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgPinvAtolRtolTensor; does != nil {
+		if does := backendOf(key).LinalgPinvAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
 	}
@@ -4712,11 +4712,11 @@ func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian 
 		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvRcond == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvRcond == nil {
 			err = Refused("linalg.pinv", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgPinvRcond; does != nil {
+		if does := backendOf(key).LinalgPinvRcond; does != nil {
 			return does(c, out, self, rcond, hermitian)
 		}
 	}
@@ -4729,11 +4729,11 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 		if err = checkKeys("linalg.pinv", key, keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvRcondTensor == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvRcondTensor == nil {
 			err = Refused("linalg.pinv", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgPinvRcondTensor; does != nil {
+		if does := backendOf(key).LinalgPinvRcondTensor; does != nil {
 			return does(c, out, self, rcond, hermitian)
 		}
 	}
@@ -4743,7 +4743,7 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 // Pinverse implements the operator pinverse.
 func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).Pinverse; does != nil {
+		if does := backendOf(key).Pinverse; does != nil {
 			return does(c, self, rcond)
 		}
 	}
@@ -4753,7 +4753,7 @@ func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, er
 // LinalgSolveEx implements the operator linalg.solve_ex.
 func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
-		does := backend(key).LinalgSolveEx
+		does := backendOf(key).LinalgSolveEx
 		if err = checkKeys("linalg.solve_ex", key, keys(a)|keys(b), keys(outResult)|keys(outInfo)|keys(a)|keys(b), does != nil); err != nil {
 			return
 		}
@@ -4773,11 +4773,11 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Tensor
 		if err = checkKeys("linalg.solve", key, keys(a)|keys(b), keys(out)|keys(a)|keys(b), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgSolve == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgSolve == nil {
 			err = Refused("linalg.solve", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgSolve; does != nil {
+		if does := backendOf(key).LinalgSolve; does != nil {
 			return does(c, out, a, b, left)
 		}
 	}
@@ -4787,7 +4787,7 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Tensor
 // LinalgInvEx implements the operator linalg.inv_ex.
 func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgInvEx
+		does := backendOf(key).LinalgInvEx
 		if err = checkKeys("linalg.inv_ex", key, keys(a), keys(outInverse)|keys(outInfo)|keys(a), does != nil); err != nil {
 			return
 		}
@@ -4807,11 +4807,11 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("linalg.inv", key, keys(a), keys(out)|keys(a), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgInv == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgInv == nil {
 			err = Refused("linalg.inv", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgInv; does != nil {
+		if does := backendOf(key).LinalgInv; does != nil {
 			return does(c, out, a)
 		}
 	}
@@ -4821,7 +4821,7 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // LinalgSolveTriangular implements the operator linalg.solve_triangular.
 func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(b)); key != 0 {
-		does := backend(key).LinalgSolveTriangular
+		does := backendOf(key).LinalgSolveTriangular
 		if err = checkKeys("linalg.solve_triangular", key, keys(self)|keys(b), keys(out)|keys(self)|keys(b), does != nil); err != nil {
 			return
 		}
@@ -4840,11 +4840,11 @@ func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, t
 		if err = checkKeys("triangular_solve", key, keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outSolution)|keys(outA)) && backend(tensor.Quantized).TriangularSolve == nil {
+		if c.quantized(keys(outSolution)|keys(outA)) && backendOf(tensor.Quantized).TriangularSolve == nil {
 			err = Refused("triangular_solve", tensor.Quantized)
 			return
 		}
-		if does := backend(key).TriangularSolve; does != nil {
+		if does := backendOf(key).TriangularSolve; does != nil {
 			return does(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 		}
 	}
@@ -4857,11 +4857,11 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 		if err = checkKeys("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgLuSolve == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgLuSolve == nil {
 			err = Refused("linalg.lu_solve", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LinalgLuSolve; does != nil {
+		if does := backendOf(key).LinalgLuSolve; does != nil {
 			return does(c, out, lu, pivots, b, left, adjoint)
 		}
 	}
@@ -4874,11 +4874,11 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (r0 *tensor.Tensor, e
 		if err = checkKeys("lu_solve", key, keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).LuSolve == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LuSolve == nil {
 			err = Refused("lu_solve", tensor.Quantized)
 			return
 		}
-		if does := backend(key).LuSolve; does != nil {
+		if does := backendOf(key).LuSolve; does != nil {
 			return does(c, out, self, lu, pivots)
 		}
 	}
@@ -4891,11 +4891,11 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (r0 *tensor.
 		if err = checkKeys("cholesky_solve", key, keys(self)|keys(l), keys(out)|keys(self)|keys(l), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).CholeskySolve == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CholeskySolve == nil {
 			err = Refused("cholesky_solve", tensor.Quantized)
 			return
 		}
-		if does := backend(key).CholeskySolve; does != nil {
+		if does := backendOf(key).CholeskySolve; does != nil {
 			return does(c, out, self, l, upper)
 		}
 	}
@@ -4908,11 +4908,11 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tensor.T
 		if err = checkKeys("cholesky_inverse", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).CholeskyInverse == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CholeskyInverse == nil {
 			err = Refused("cholesky_inverse", tensor.Quantized)
 			return
 		}
-		if does := backend(key).CholeskyInverse; does != nil {
+		if does := backendOf(key).CholeskyInverse; does != nil {
 			return does(c, out, self, upper)
 		}
 	}
@@ -4922,7 +4922,7 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tensor.T
 // LinalgLdlSolve implements the operator linalg.ldl_solve.
 func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
-		does := backend(key).LinalgLdlSolve
+		does := backendOf(key).LinalgLdlSolve
 		if err = checkKeys("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b), keys(out)|keys(ld)|keys(pivots)|keys(b), does != nil); err != nil {
 			return
 		}
@@ -4938,7 +4938,7 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 // LinalgLstsq implements the operator linalg.lstsq.
 func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgLstsq
+		does := backendOf(key).LinalgLstsq
 		if err = checkKeys("linalg.lstsq", key, keys(self)|keys(b), keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b), does != nil); err != nil {
 			return
 		}
@@ -4957,7 +4957,7 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 // LinalgEigh implements the operator linalg.eigh.
 func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgEigh
+		does := backendOf(key).LinalgEigh
 		if err = checkKeys("linalg.eigh", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -4974,7 +4974,7 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 // LinalgEigvalsh implements the operator linalg.eigvalsh.
 func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgEigvalsh
+		does := backendOf(key).LinalgEigvalsh
 		if err = checkKeys("linalg.eigvalsh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -4990,7 +4990,7 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 // LinalgEig implements the operator linalg.eig.
 func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgEig
+		does := backendOf(key).LinalgEig
 		if err = checkKeys("linalg.eig", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -5007,7 +5007,7 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 // LinalgEigvals implements the operator linalg.eigvals.
 func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgEigvals
+		does := backendOf(key).LinalgEigvals
 		if err = checkKeys("linalg.eigvals", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -5023,7 +5023,7 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // LinalgSvd implements the operator linalg.svd.
 func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgSvd
+		does := backendOf(key).LinalgSvd
 		if err = checkKeys("linalg.svd", key, keys(a), keys(outU)|keys(outS)|keys(outVh)|keys(a), does != nil); err != nil {
 			return
 		}
@@ -5044,11 +5044,11 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r
 		if err = checkKeys("svd", key, keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outU)|keys(outS)|keys(outV)) && backend(tensor.Quantized).Svd == nil {
+		if c.quantized(keys(outU)|keys(outS)|keys(outV)) && backendOf(tensor.Quantized).Svd == nil {
 			err = Refused("svd", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Svd; does != nil {
+		if does := backendOf(key).Svd; does != nil {
 			return does(c, outU, outS, outV, self, some, computeUV)
 		}
 	}
@@ -5058,7 +5058,7 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r
 // LinalgSvdvals implements the operator linalg.svdvals.
 func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
-		does := backend(key).LinalgSvdvals
+		does := backendOf(key).LinalgSvdvals
 		if err = checkKeys("linalg.svdvals", key, keys(a), keys(out)|keys(a), does != nil); err != nil {
 			return
 		}
@@ -5077,7 +5077,7 @@ func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r
 		if err = checkKeys("svd_lowrank", key, tensor.Sparse, keys(a)|keys(m), true); err != nil {
 			return
 		}
-		if does := backend(key).SvdLowrank; does != nil {
+		if does := backendOf(key).SvdLowrank; does != nil {
 			return does(c, a, q, niter, m)
 		}
 	}
@@ -5087,7 +5087,7 @@ func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r
 // PcaLowrank implements the operator pca_lowrank.
 func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(a)); key != 0 {
-		if does := backend(key).PcaLowrank; does != nil {
+		if does := backendOf(key).PcaLowrank; does != nil {
 			return does(c, a, q, center, niter)
 		}
 	}
@@ -5100,7 +5100,7 @@ func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int,
 		if err = checkKeys("lobpcg", key, tensor.Sparse, keys(a)|keys(b)|keys(x)|keys(iK), true); err != nil {
 			return
 		}
-		if does := backend(key).Lobpcg; does != nil {
+		if does := backendOf(key).Lobpcg; does != nil {
 			return does(c, a, k, b, x, n, iK, niter, tol, largest, method)
 		}
 	}
@@ -5113,7 +5113,7 @@ func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDe
 		if err = checkKeys("_fused_sgd_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
-		if does := backend(key).FusedSgd; does != nil {
+		if does := backendOf(key).FusedSgd; does != nil {
 			return does(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
 		}
 	}
@@ -5126,7 +5126,7 @@ func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps
 		if err = checkKeys("_fused_adam_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
-		if does := backend(key).FusedAdam; does != nil {
+		if does := backendOf(key).FusedAdam; does != nil {
 			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 		}
 	}
@@ -5139,7 +5139,7 @@ func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateStep
 		if err = checkKeys("_fused_adamw_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
-		if does := backend(key).FusedAdamw; does != nil {
+		if does := backendOf(key).FusedAdamw; does != nil {
 			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 		}
 	}
@@ -5152,7 +5152,7 @@ func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, l
 		if err = checkKeys("_fused_adagrad_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
-		if does := backend(key).FusedAdagrad; does != nil {
+		if does := backendOf(key).FusedAdagrad; does != nil {
 			return does(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
 		}
 	}
@@ -5165,7 +5165,7 @@ func (c Ctx) ForeachAbs(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_abs", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAbs; does != nil {
+		if does := backendOf(key).ForeachAbs; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5178,7 +5178,7 @@ func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_abs_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAbsInPlace; does != nil {
+		if does := backendOf(key).ForeachAbsInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5191,7 +5191,7 @@ func (c Ctx) ForeachAcos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_acos", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAcos; does != nil {
+		if does := backendOf(key).ForeachAcos; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5204,7 +5204,7 @@ func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_acos_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAcosInPlace; does != nil {
+		if does := backendOf(key).ForeachAcosInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5217,7 +5217,7 @@ func (c Ctx) ForeachAsin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_asin", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAsin; does != nil {
+		if does := backendOf(key).ForeachAsin; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5230,7 +5230,7 @@ func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_asin_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAsinInPlace; does != nil {
+		if does := backendOf(key).ForeachAsinInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5243,7 +5243,7 @@ func (c Ctx) ForeachAtan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_atan", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAtan; does != nil {
+		if does := backendOf(key).ForeachAtan; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5256,7 +5256,7 @@ func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_atan_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAtanInPlace; does != nil {
+		if does := backendOf(key).ForeachAtanInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5269,7 +5269,7 @@ func (c Ctx) ForeachCeil(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_ceil", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachCeil; does != nil {
+		if does := backendOf(key).ForeachCeil; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5282,7 +5282,7 @@ func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_ceil_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachCeilInPlace; does != nil {
+		if does := backendOf(key).ForeachCeilInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5295,7 +5295,7 @@ func (c Ctx) ForeachCos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_cos", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachCos; does != nil {
+		if does := backendOf(key).ForeachCos; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5308,7 +5308,7 @@ func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_cos_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachCosInPlace; does != nil {
+		if does := backendOf(key).ForeachCosInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5321,7 +5321,7 @@ func (c Ctx) ForeachCosh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_cosh", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachCosh; does != nil {
+		if does := backendOf(key).ForeachCosh; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5334,7 +5334,7 @@ func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_cosh_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachCoshInPlace; does != nil {
+		if does := backendOf(key).ForeachCoshInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5347,7 +5347,7 @@ func (c Ctx) ForeachErf(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_erf", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachErf; does != nil {
+		if does := backendOf(key).ForeachErf; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5360,7 +5360,7 @@ func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_erf_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachErfInPlace; does != nil {
+		if does := backendOf(key).ForeachErfInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5373,7 +5373,7 @@ func (c Ctx) ForeachErfc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_erfc", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachErfc; does != nil {
+		if does := backendOf(key).ForeachErfc; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5386,7 +5386,7 @@ func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_erfc_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachErfcInPlace; does != nil {
+		if does := backendOf(key).ForeachErfcInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5399,7 +5399,7 @@ func (c Ctx) ForeachExp(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_exp", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachExp; does != nil {
+		if does := backendOf(key).ForeachExp; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5412,7 +5412,7 @@ func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_exp_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachExpInPlace; does != nil {
+		if does := backendOf(key).ForeachExpInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5425,7 +5425,7 @@ func (c Ctx) ForeachExpm1(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 		if err = checkKeys("_foreach_expm1", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachExpm1; does != nil {
+		if does := backendOf(key).ForeachExpm1; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5438,7 +5438,7 @@ func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_expm1_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachExpm1InPlace; does != nil {
+		if does := backendOf(key).ForeachExpm1InPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5451,7 +5451,7 @@ func (c Ctx) ForeachFloor(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 		if err = checkKeys("_foreach_floor", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachFloor; does != nil {
+		if does := backendOf(key).ForeachFloor; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5464,7 +5464,7 @@ func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_floor_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachFloorInPlace; does != nil {
+		if does := backendOf(key).ForeachFloorInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5477,7 +5477,7 @@ func (c Ctx) ForeachFrac(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_frac", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachFrac; does != nil {
+		if does := backendOf(key).ForeachFrac; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5490,7 +5490,7 @@ func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_frac_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachFracInPlace; does != nil {
+		if does := backendOf(key).ForeachFracInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5503,7 +5503,7 @@ func (c Ctx) ForeachLgamma(self []*tensor.Tensor) (r0 []*tensor.Tensor, err erro
 		if err = checkKeys("_foreach_lgamma", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLgamma; does != nil {
+		if does := backendOf(key).ForeachLgamma; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5516,7 +5516,7 @@ func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_lgamma_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLgammaInPlace; does != nil {
+		if does := backendOf(key).ForeachLgammaInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5529,7 +5529,7 @@ func (c Ctx) ForeachLog(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_log", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLog; does != nil {
+		if does := backendOf(key).ForeachLog; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5542,7 +5542,7 @@ func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_log_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLogInPlace; does != nil {
+		if does := backendOf(key).ForeachLogInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5555,7 +5555,7 @@ func (c Ctx) ForeachLog10(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 		if err = checkKeys("_foreach_log10", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLog10; does != nil {
+		if does := backendOf(key).ForeachLog10; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5568,7 +5568,7 @@ func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_log10_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLog10InPlace; does != nil {
+		if does := backendOf(key).ForeachLog10InPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5581,7 +5581,7 @@ func (c Ctx) ForeachLog1p(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 		if err = checkKeys("_foreach_log1p", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLog1p; does != nil {
+		if does := backendOf(key).ForeachLog1p; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5594,7 +5594,7 @@ func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_log1p_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLog1pInPlace; does != nil {
+		if does := backendOf(key).ForeachLog1pInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5607,7 +5607,7 @@ func (c Ctx) ForeachLog2(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_log2", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLog2; does != nil {
+		if does := backendOf(key).ForeachLog2; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5620,7 +5620,7 @@ func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_log2_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLog2InPlace; does != nil {
+		if does := backendOf(key).ForeachLog2InPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5633,7 +5633,7 @@ func (c Ctx) ForeachNeg(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_neg", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachNeg; does != nil {
+		if does := backendOf(key).ForeachNeg; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5646,7 +5646,7 @@ func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_neg_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachNegInPlace; does != nil {
+		if does := backendOf(key).ForeachNegInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5659,7 +5659,7 @@ func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) (r0 []*tensor.Tensor, err 
 		if err = checkKeys("_foreach_reciprocal", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachReciprocal; does != nil {
+		if does := backendOf(key).ForeachReciprocal; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5672,7 +5672,7 @@ func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_reciprocal_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachReciprocalInPlace; does != nil {
+		if does := backendOf(key).ForeachReciprocalInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5685,7 +5685,7 @@ func (c Ctx) ForeachRound(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 		if err = checkKeys("_foreach_round", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachRound; does != nil {
+		if does := backendOf(key).ForeachRound; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5698,7 +5698,7 @@ func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_round_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachRoundInPlace; does != nil {
+		if does := backendOf(key).ForeachRoundInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5711,7 +5711,7 @@ func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 		if err = checkKeys("_foreach_rsqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachRsqrt; does != nil {
+		if does := backendOf(key).ForeachRsqrt; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5724,7 +5724,7 @@ func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_rsqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachRsqrtInPlace; does != nil {
+		if does := backendOf(key).ForeachRsqrtInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5737,7 +5737,7 @@ func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) (r0 []*tensor.Tensor, err err
 		if err = checkKeys("_foreach_sigmoid", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSigmoid; does != nil {
+		if does := backendOf(key).ForeachSigmoid; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5750,7 +5750,7 @@ func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_sigmoid_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSigmoidInPlace; does != nil {
+		if does := backendOf(key).ForeachSigmoidInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5763,7 +5763,7 @@ func (c Ctx) ForeachSign(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_sign", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSign; does != nil {
+		if does := backendOf(key).ForeachSign; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5776,7 +5776,7 @@ func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_sign_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSignInPlace; does != nil {
+		if does := backendOf(key).ForeachSignInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5789,7 +5789,7 @@ func (c Ctx) ForeachSin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_sin", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSin; does != nil {
+		if does := backendOf(key).ForeachSin; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5802,7 +5802,7 @@ func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_sin_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSinInPlace; does != nil {
+		if does := backendOf(key).ForeachSinInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5815,7 +5815,7 @@ func (c Ctx) ForeachSinh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_sinh", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSinh; does != nil {
+		if does := backendOf(key).ForeachSinh; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5828,7 +5828,7 @@ func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_sinh_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSinhInPlace; does != nil {
+		if does := backendOf(key).ForeachSinhInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5841,7 +5841,7 @@ func (c Ctx) ForeachSqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_sqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSqrt; does != nil {
+		if does := backendOf(key).ForeachSqrt; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5854,7 +5854,7 @@ func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_sqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSqrtInPlace; does != nil {
+		if does := backendOf(key).ForeachSqrtInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5867,7 +5867,7 @@ func (c Ctx) ForeachTan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_tan", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachTan; does != nil {
+		if does := backendOf(key).ForeachTan; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5880,7 +5880,7 @@ func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_tan_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachTanInPlace; does != nil {
+		if does := backendOf(key).ForeachTanInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5893,7 +5893,7 @@ func (c Ctx) ForeachTanh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 		if err = checkKeys("_foreach_tanh", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachTanh; does != nil {
+		if does := backendOf(key).ForeachTanh; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5906,7 +5906,7 @@ func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_tanh_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachTanhInPlace; does != nil {
+		if does := backendOf(key).ForeachTanhInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5919,7 +5919,7 @@ func (c Ctx) ForeachTrunc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 		if err = checkKeys("_foreach_trunc", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachTrunc; does != nil {
+		if does := backendOf(key).ForeachTrunc; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5932,7 +5932,7 @@ func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_trunc_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachTruncInPlace; does != nil {
+		if does := backendOf(key).ForeachTruncInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -5945,7 +5945,7 @@ func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddScalar; does != nil {
+		if does := backendOf(key).ForeachAddScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -5958,7 +5958,7 @@ func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachAddScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -5971,7 +5971,7 @@ func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddList; does != nil {
+		if does := backendOf(key).ForeachAddList; does != nil {
 			return does(c, self, other, alpha)
 		}
 	}
@@ -5984,7 +5984,7 @@ func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddListInPlace; does != nil {
+		if does := backendOf(key).ForeachAddListInPlace; does != nil {
 			return does(c, self, other, alpha)
 		}
 	}
@@ -5997,7 +5997,7 @@ func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddScalars; does != nil {
+		if does := backendOf(key).ForeachAddScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6010,7 +6010,7 @@ func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachAddScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6023,7 +6023,7 @@ func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddTensor; does != nil {
+		if does := backendOf(key).ForeachAddTensor; does != nil {
 			return does(c, self, other, alpha)
 		}
 	}
@@ -6036,7 +6036,7 @@ func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddTensorInPlace; does != nil {
+		if does := backendOf(key).ForeachAddTensorInPlace; does != nil {
 			return does(c, self, other, alpha)
 		}
 	}
@@ -6049,7 +6049,7 @@ func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSubScalar; does != nil {
+		if does := backendOf(key).ForeachSubScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6062,7 +6062,7 @@ func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSubScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachSubScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6075,7 +6075,7 @@ func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r
 		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSubList; does != nil {
+		if does := backendOf(key).ForeachSubList; does != nil {
 			return does(c, self, other, alpha)
 		}
 	}
@@ -6088,7 +6088,7 @@ func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSubListInPlace; does != nil {
+		if does := backendOf(key).ForeachSubListInPlace; does != nil {
 			return does(c, self, other, alpha)
 		}
 	}
@@ -6101,7 +6101,7 @@ func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSubScalars; does != nil {
+		if does := backendOf(key).ForeachSubScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6114,7 +6114,7 @@ func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachSubScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachSubScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6127,7 +6127,7 @@ func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulScalar; does != nil {
+		if does := backendOf(key).ForeachMulScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6140,7 +6140,7 @@ func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachMulScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6153,7 +6153,7 @@ func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, 
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulList; does != nil {
+		if does := backendOf(key).ForeachMulList; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6166,7 +6166,7 @@ func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulListInPlace; does != nil {
+		if does := backendOf(key).ForeachMulListInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6179,7 +6179,7 @@ func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulScalars; does != nil {
+		if does := backendOf(key).ForeachMulScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6192,7 +6192,7 @@ func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachMulScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6205,7 +6205,7 @@ func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 [
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulTensor; does != nil {
+		if does := backendOf(key).ForeachMulTensor; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6218,7 +6218,7 @@ func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMulTensorInPlace; does != nil {
+		if does := backendOf(key).ForeachMulTensorInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6231,7 +6231,7 @@ func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivScalar; does != nil {
+		if does := backendOf(key).ForeachDivScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6244,7 +6244,7 @@ func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachDivScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6257,7 +6257,7 @@ func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, 
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivList; does != nil {
+		if does := backendOf(key).ForeachDivList; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6270,7 +6270,7 @@ func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivListInPlace; does != nil {
+		if does := backendOf(key).ForeachDivListInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6283,7 +6283,7 @@ func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivScalars; does != nil {
+		if does := backendOf(key).ForeachDivScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6296,7 +6296,7 @@ func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachDivScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6309,7 +6309,7 @@ func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 [
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivTensor; does != nil {
+		if does := backendOf(key).ForeachDivTensor; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6322,7 +6322,7 @@ func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachDivTensorInPlace; does != nil {
+		if does := backendOf(key).ForeachDivTensorInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6335,7 +6335,7 @@ func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMaxScalar; does != nil {
+		if does := backendOf(key).ForeachClampMaxScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6348,7 +6348,7 @@ func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMaxScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachClampMaxScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6361,7 +6361,7 @@ func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) (r0 []*tensor.Ten
 		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMaxList; does != nil {
+		if does := backendOf(key).ForeachClampMaxList; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6374,7 +6374,7 @@ func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) (err error
 		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMaxListInPlace; does != nil {
+		if does := backendOf(key).ForeachClampMaxListInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6387,7 +6387,7 @@ func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scala
 		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMaxScalars; does != nil {
+		if does := backendOf(key).ForeachClampMaxScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6400,7 +6400,7 @@ func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMaxScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachClampMaxScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6413,7 +6413,7 @@ func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMinScalar; does != nil {
+		if does := backendOf(key).ForeachClampMinScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6426,7 +6426,7 @@ func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMinScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachClampMinScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6439,7 +6439,7 @@ func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) (r0 []*tensor.Ten
 		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMinList; does != nil {
+		if does := backendOf(key).ForeachClampMinList; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6452,7 +6452,7 @@ func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) (err error
 		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMinListInPlace; does != nil {
+		if does := backendOf(key).ForeachClampMinListInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6465,7 +6465,7 @@ func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scala
 		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMinScalars; does != nil {
+		if does := backendOf(key).ForeachClampMinScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6478,7 +6478,7 @@ func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClampMinScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachClampMinScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6491,7 +6491,7 @@ func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r
 		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMaximumScalar; does != nil {
+		if does := backendOf(key).ForeachMaximumScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6504,7 +6504,7 @@ func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMaximumScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachMaximumScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6517,7 +6517,7 @@ func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) (r0 []*tensor.Tens
 		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMaximumList; does != nil {
+		if does := backendOf(key).ForeachMaximumList; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6530,7 +6530,7 @@ func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) (err error)
 		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMaximumListInPlace; does != nil {
+		if does := backendOf(key).ForeachMaximumListInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6543,7 +6543,7 @@ func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMaximumScalars; does != nil {
+		if does := backendOf(key).ForeachMaximumScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6556,7 +6556,7 @@ func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMaximumScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachMaximumScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6569,7 +6569,7 @@ func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r
 		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMinimumScalar; does != nil {
+		if does := backendOf(key).ForeachMinimumScalar; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6582,7 +6582,7 @@ func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMinimumScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachMinimumScalarInPlace; does != nil {
 			return does(c, self, scalar)
 		}
 	}
@@ -6595,7 +6595,7 @@ func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) (r0 []*tensor.Tens
 		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMinimumList; does != nil {
+		if does := backendOf(key).ForeachMinimumList; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6608,7 +6608,7 @@ func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) (err error)
 		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMinimumListInPlace; does != nil {
+		if does := backendOf(key).ForeachMinimumListInPlace; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -6621,7 +6621,7 @@ func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMinimumScalars; does != nil {
+		if does := backendOf(key).ForeachMinimumScalars; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6634,7 +6634,7 @@ func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMinimumScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachMinimumScalarsInPlace; does != nil {
 			return does(c, self, scalars)
 		}
 	}
@@ -6647,7 +6647,7 @@ func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) (r0 
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachPowScalar; does != nil {
+		if does := backendOf(key).ForeachPowScalar; does != nil {
 			return does(c, self, exponent)
 		}
 	}
@@ -6660,7 +6660,7 @@ func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scala
 		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachPowScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachPowScalarInPlace; does != nil {
 			return does(c, self, exponent)
 		}
 	}
@@ -6673,7 +6673,7 @@ func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachPowScalars; does != nil {
+		if does := backendOf(key).ForeachPowScalars; does != nil {
 			return does(c, self, exponent)
 		}
 	}
@@ -6686,7 +6686,7 @@ func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Sc
 		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachPowScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachPowScalarsInPlace; does != nil {
 			return does(c, self, exponent)
 		}
 	}
@@ -6699,7 +6699,7 @@ func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) (r0 []*tensor.Tenso
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachPowList; does != nil {
+		if does := backendOf(key).ForeachPowList; does != nil {
 			return does(c, self, exponent)
 		}
 	}
@@ -6712,7 +6712,7 @@ func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) (err error) 
 		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachPowListInPlace; does != nil {
+		if does := backendOf(key).ForeachPowListInPlace; does != nil {
 			return does(c, self, exponent)
 		}
 	}
@@ -6725,7 +6725,7 @@ func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) (r0 []
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(exponent), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachPowBase; does != nil {
+		if does := backendOf(key).ForeachPowBase; does != nil {
 			return does(c, self, exponent)
 		}
 	}
@@ -6738,7 +6738,7 @@ func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Sca
 		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLerpScalar; does != nil {
+		if does := backendOf(key).ForeachLerpScalar; does != nil {
 			return does(c, self, tensors1, weight)
 		}
 	}
@@ -6751,7 +6751,7 @@ func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dt
 		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLerpScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachLerpScalarInPlace; does != nil {
 			return does(c, self, tensors1, weight)
 		}
 	}
@@ -6764,7 +6764,7 @@ func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) (r0 []*te
 		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLerpList; does != nil {
+		if does := backendOf(key).ForeachLerpList; does != nil {
 			return does(c, self, tensors1, weights)
 		}
 	}
@@ -6777,7 +6777,7 @@ func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) (e
 		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLerpListInPlace; does != nil {
+		if does := backendOf(key).ForeachLerpListInPlace; does != nil {
 			return does(c, self, tensors1, weights)
 		}
 	}
@@ -6790,7 +6790,7 @@ func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.
 		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLerpScalars; does != nil {
+		if does := backendOf(key).ForeachLerpScalars; does != nil {
 			return does(c, self, tensors1, weight)
 		}
 	}
@@ -6803,7 +6803,7 @@ func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight [
 		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachLerpScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachLerpScalarsInPlace; does != nil {
 			return does(c, self, tensors1, weight)
 		}
 	}
@@ -6816,7 +6816,7 @@ func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcmulScalar; does != nil {
+		if does := backendOf(key).ForeachAddcmulScalar; does != nil {
 			return does(c, self, tensor1, tensor2, value)
 		}
 	}
@@ -6829,7 +6829,7 @@ func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcmulScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachAddcmulScalarInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, value)
 		}
 	}
@@ -6842,7 +6842,7 @@ func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcmulScalars; does != nil {
+		if does := backendOf(key).ForeachAddcmulScalars; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6855,7 +6855,7 @@ func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcmulScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachAddcmulScalarsInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6868,7 +6868,7 @@ func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcmulTensor; does != nil {
+		if does := backendOf(key).ForeachAddcmulTensor; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6881,7 +6881,7 @@ func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcmulTensorInPlace; does != nil {
+		if does := backendOf(key).ForeachAddcmulTensorInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6894,7 +6894,7 @@ func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcdivScalar; does != nil {
+		if does := backendOf(key).ForeachAddcdivScalar; does != nil {
 			return does(c, self, tensor1, tensor2, value)
 		}
 	}
@@ -6907,7 +6907,7 @@ func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcdivScalarInPlace; does != nil {
+		if does := backendOf(key).ForeachAddcdivScalarInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, value)
 		}
 	}
@@ -6920,7 +6920,7 @@ func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcdivScalars; does != nil {
+		if does := backendOf(key).ForeachAddcdivScalars; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6933,7 +6933,7 @@ func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcdivScalarsInPlace; does != nil {
+		if does := backendOf(key).ForeachAddcdivScalarsInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6946,7 +6946,7 @@ func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcdivTensor; does != nil {
+		if does := backendOf(key).ForeachAddcdivTensor; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6959,7 +6959,7 @@ func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachAddcdivTensorInPlace; does != nil {
+		if does := backendOf(key).ForeachAddcdivTensorInPlace; does != nil {
 			return does(c, self, tensor1, tensor2, scalars)
 		}
 	}
@@ -6972,7 +6972,7 @@ func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType)
 		if err = checkKeys("_foreach_norm", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachNorm; does != nil {
+		if does := backendOf(key).ForeachNorm; does != nil {
 			return does(c, self, ord, d)
 		}
 	}
@@ -6985,7 +6985,7 @@ func (c Ctx) ForeachMax(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if err = checkKeys("_foreach_max", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMax; does != nil {
+		if does := backendOf(key).ForeachMax; does != nil {
 			return does(c, self)
 		}
 	}
@@ -6998,7 +6998,7 @@ func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) (r0 []*tensor.Tensor, err er
 		if err = checkKeys("_foreach_mm", key, tensor.Sparse, keysOf(self)|keysOf(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachMm; does != nil {
+		if does := backendOf(key).ForeachMm; does != nil {
 			return does(c, self, mat2)
 		}
 	}
@@ -7011,7 +7011,7 @@ func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat
 		if err = checkKeys("_foreach_clone", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachClone; does != nil {
+		if does := backendOf(key).ForeachClone; does != nil {
 			return does(c, self, memoryFormat)
 		}
 	}
@@ -7024,7 +7024,7 @@ func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) (e
 		if err = checkKeys("_foreach_copy_", key, tensor.Sparse, keysOf(self)|keysOf(src), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachCopyInPlace; does != nil {
+		if does := backendOf(key).ForeachCopyInPlace; does != nil {
 			return does(c, self, src, nonBlocking)
 		}
 	}
@@ -7037,7 +7037,7 @@ func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
 		if err = checkKeys("_foreach_zero_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
-		if does := backend(key).ForeachZeroInPlace; does != nil {
+		if does := backendOf(key).ForeachZeroInPlace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -7047,7 +7047,7 @@ func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
 // LogicalAnd implements the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).LogicalAnd
+		does := backendOf(key).LogicalAnd
 		if err = checkKeys("logical_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7063,7 +7063,7 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // LogicalOr implements the operator logical_or.
 func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).LogicalOr
+		does := backendOf(key).LogicalOr
 		if err = checkKeys("logical_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7079,7 +7079,7 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // LogicalXor implements the operator logical_xor.
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).LogicalXor
+		does := backendOf(key).LogicalXor
 		if err = checkKeys("logical_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7095,7 +7095,7 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // LogicalNot implements the operator logical_not.
 func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).LogicalNot
+		does := backendOf(key).LogicalNot
 		if err = checkKeys("logical_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7111,7 +7111,7 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // BitwiseAnd implements the operator bitwise_and.
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).BitwiseAnd
+		does := backendOf(key).BitwiseAnd
 		if err = checkKeys("bitwise_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7127,7 +7127,7 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // BitwiseOr implements the operator bitwise_or.
 func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).BitwiseOr
+		does := backendOf(key).BitwiseOr
 		if err = checkKeys("bitwise_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7143,7 +7143,7 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // BitwiseXor implements the operator bitwise_xor.
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).BitwiseXor
+		does := backendOf(key).BitwiseXor
 		if err = checkKeys("bitwise_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7159,7 +7159,7 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // BitwiseNot implements the operator bitwise_not.
 func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).BitwiseNot
+		does := backendOf(key).BitwiseNot
 		if err = checkKeys("bitwise_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7175,7 +7175,7 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // BitwiseLeftShift implements the operator bitwise_left_shift.
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).BitwiseLeftShift
+		does := backendOf(key).BitwiseLeftShift
 		if err = checkKeys("bitwise_left_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7191,7 +7191,7 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 // BitwiseRightShift implements the operator bitwise_right_shift.
 func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).BitwiseRightShift
+		does := backendOf(key).BitwiseRightShift
 		if err = checkKeys("bitwise_right_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7207,7 +7207,7 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 // Mm implements the operator mm.
 func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
-		does := backend(key).Mm
+		does := backendOf(key).Mm
 		if err = checkKeys("mm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
 			return
 		}
@@ -7223,7 +7223,7 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Bmm implements the operator bmm.
 func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
-		does := backend(key).Bmm
+		does := backendOf(key).Bmm
 		if err = checkKeys("bmm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
 			return
 		}
@@ -7239,7 +7239,7 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Mv implements the operator mv.
 func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
-		does := backend(key).Mv
+		does := backendOf(key).Mv
 		if err = checkKeys("mv", key, keys(self)|keys(vec), keys(out)|keys(self)|keys(vec), does != nil); err != nil {
 			return
 		}
@@ -7255,7 +7255,7 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Dot implements the operator dot.
 func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		does := backend(key).Dot
+		does := backendOf(key).Dot
 		if err = checkKeys("dot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7271,7 +7271,7 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Vdot implements the operator vdot.
 func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		does := backend(key).Vdot
+		does := backendOf(key).Vdot
 		if err = checkKeys("vdot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -7290,11 +7290,11 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if err = checkKeys("inner", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Inner == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Inner == nil {
 			err = Refused("inner", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Inner; does != nil {
+		if does := backendOf(key).Inner; does != nil {
 			return does(c, out, self, other)
 		}
 	}
@@ -7307,11 +7307,11 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err = checkKeys("outer", key, keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Outer == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Outer == nil {
 			err = Refused("outer", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Outer; does != nil {
+		if does := backendOf(key).Outer; does != nil {
 			return does(c, out, self, vec2)
 		}
 	}
@@ -7321,7 +7321,7 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Addmm implements the operator addmm.
 func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
-		does := backend(key).Addmm
+		does := backendOf(key).Addmm
 		if err = checkKeys("addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), does != nil); err != nil {
 			return
 		}
@@ -7337,7 +7337,7 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 // Baddbmm implements the operator baddbmm.
 func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
-		does := backend(key).Baddbmm
+		does := backendOf(key).Baddbmm
 		if err = checkKeys("baddbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
 			return
 		}
@@ -7353,7 +7353,7 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 // Addbmm implements the operator addbmm.
 func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
-		does := backend(key).Addbmm
+		does := backendOf(key).Addbmm
 		if err = checkKeys("addbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
 			return
 		}
@@ -7369,7 +7369,7 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 // Addmv implements the operator addmv.
 func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
-		does := backend(key).Addmv
+		does := backendOf(key).Addmv
 		if err = checkKeys("addmv", key, keys(self)|keys(mat)|keys(vec), keys(out)|keys(self)|keys(mat)|keys(vec), does != nil); err != nil {
 			return
 		}
@@ -7385,7 +7385,7 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 // Addr implements the operator addr.
 func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
-		does := backend(key).Addr
+		does := backendOf(key).Addr
 		if err = checkKeys("addr", key, keys(self)|keys(vec1)|keys(vec2), keys(out)|keys(self)|keys(vec1)|keys(vec2), does != nil); err != nil {
 			return
 		}
@@ -7404,7 +7404,7 @@ func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, 
 		if err = checkKeys("einsum", key, tensor.Sparse, keysOf(operands), true); err != nil {
 			return
 		}
-		if does := backend(key).Einsum; does != nil {
+		if does := backendOf(key).Einsum; does != nil {
 			return does(c, text, operands)
 		}
 	}
@@ -7417,11 +7417,11 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.
 		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Tensordot == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Tensordot == nil {
 			err = Refused("tensordot", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Tensordot; does != nil {
+		if does := backendOf(key).Tensordot; does != nil {
 			return does(c, out, self, other, dims)
 		}
 	}
@@ -7434,11 +7434,11 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).TensordotDims == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TensordotDims == nil {
 			err = Refused("tensordot", tensor.Quantized)
 			return
 		}
-		if does := backend(key).TensordotDims; does != nil {
+		if does := backendOf(key).TensordotDims; does != nil {
 			return does(c, out, self, other, dimsSelf, dimsOther)
 		}
 	}
@@ -7451,11 +7451,11 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err = checkKeys("kron", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Kron == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Kron == nil {
 			err = Refused("kron", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Kron; does != nil {
+		if does := backendOf(key).Kron; does != nil {
 			return does(c, out, self, other)
 		}
 	}
@@ -7465,7 +7465,7 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Cdist implements the operator cdist.
 func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
-		does := backend(key).Cdist
+		does := backendOf(key).Cdist
 		if err = checkKeys("cdist", key, tensor.Sparse, keys(x1)|keys(x2), does != nil); err != nil {
 			return
 		}
@@ -7477,7 +7477,7 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 // Pdist implements the operator pdist.
 func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Pdist
+		does := backendOf(key).Pdist
 		if err = checkKeys("pdist", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -7492,7 +7492,7 @@ func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (r0
 		if err = checkKeys("cosine_similarity", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
 			return
 		}
-		if does := backend(key).CosineSimilarity; does != nil {
+		if does := backendOf(key).CosineSimilarity; does != nil {
 			return does(c, x1, x2, dim, eps)
 		}
 	}
@@ -7512,7 +7512,7 @@ func (c Ctx) DimByName(self *tensor.Tensor, name string) (int64, error) {
 // Rename implements the operator rename.
 func (c Ctx) Rename(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Rename; does != nil {
+		if does := backendOf(key).Rename; does != nil {
 			return does(c, self, names)
 		}
 	}
@@ -7522,7 +7522,7 @@ func (c Ctx) Rename(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err
 // RenameInPlace implements the operator rename_.
 func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).RenameInPlace; does != nil {
+		if does := backendOf(key).RenameInPlace; does != nil {
 			return does(c, self, names)
 		}
 	}
@@ -7532,7 +7532,7 @@ func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) (err error) {
 // RefineNames implements the operator refine_names.
 func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).RefineNames; does != nil {
+		if does := backendOf(key).RefineNames; does != nil {
 			return does(c, self, names)
 		}
 	}
@@ -7542,7 +7542,7 @@ func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (r0 *tensor.Tensor
 // AlignTo implements the operator align_to.
 func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).AlignTo; does != nil {
+		if does := backendOf(key).AlignTo; does != nil {
 			return does(c, self, names)
 		}
 	}
@@ -7555,7 +7555,7 @@ func (c Ctx) AlignAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err = checkKeys("align_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).AlignAs; does != nil {
+		if does := backendOf(key).AlignAs; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -7568,7 +7568,7 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err er
 		if err = checkKeys("align_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).AlignTensors; does != nil {
+		if does := backendOf(key).AlignTensors; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -7578,7 +7578,7 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err er
 // NnLeakyRelu implements the operator nn.leaky_relu.
 func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnLeakyRelu
+		does := backendOf(key).NnLeakyRelu
 		if err = checkKeys("nn.leaky_relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7597,7 +7597,7 @@ func (c Ctx) Prelu(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("prelu", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).Prelu; does != nil {
+		if does := backendOf(key).Prelu; does != nil {
 			return does(c, self, weight)
 		}
 	}
@@ -7607,7 +7607,7 @@ func (c Ctx) Prelu(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnPreluEach implements the operator nn.prelu_each.
 func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
-		does := backend(key).NnPreluEach
+		does := backendOf(key).NnPreluEach
 		if err = checkKeys("nn.prelu_each", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -7619,7 +7619,7 @@ func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err er
 // NnPiecewiseGradient implements the operator nn.piecewise_gradient.
 func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		does := backend(key).NnPiecewiseGradient
+		does := backendOf(key).NnPiecewiseGradient
 		if err = checkKeys("nn.piecewise_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7631,7 +7631,7 @@ func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, 
 // NnHardtanh implements the operator nn.hardtanh.
 func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnHardtanh
+		does := backendOf(key).NnHardtanh
 		if err = checkKeys("nn.hardtanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7647,7 +7647,7 @@ func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *t
 // NnRelu6 implements the operator nn.relu6.
 func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnRelu6
+		does := backendOf(key).NnRelu6
 		if err = checkKeys("nn.relu6", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7663,7 +7663,7 @@ func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Threshold implements the operator threshold.
 func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Threshold
+		does := backendOf(key).Threshold
 		if err = checkKeys("threshold", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7679,7 +7679,7 @@ func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 
 // Hardshrink implements the operator hardshrink.
 func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Hardshrink
+		does := backendOf(key).Hardshrink
 		if err = checkKeys("hardshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7695,7 +7695,7 @@ func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Ten
 // NnSoftshrink implements the operator nn.softshrink.
 func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnSoftshrink
+		does := backendOf(key).NnSoftshrink
 		if err = checkKeys("nn.softshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7711,7 +7711,7 @@ func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.T
 // NnHardsigmoid implements the operator nn.hardsigmoid.
 func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnHardsigmoid
+		does := backendOf(key).NnHardsigmoid
 		if err = checkKeys("nn.hardsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7727,7 +7727,7 @@ func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // NnHardswish implements the operator nn.hardswish.
 func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnHardswish
+		does := backendOf(key).NnHardswish
 		if err = checkKeys("nn.hardswish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7743,7 +7743,7 @@ func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // NnHardswishGradient implements the operator nn.hardswish_gradient.
 func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		does := backend(key).NnHardswishGradient
+		does := backendOf(key).NnHardswishGradient
 		if err = checkKeys("nn.hardswish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7755,7 +7755,7 @@ func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor,
 // NnElu implements the operator nn.elu.
 func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnElu
+		does := backendOf(key).NnElu
 		if err = checkKeys("nn.elu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7771,7 +7771,7 @@ func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, 
 // Celu implements the operator celu.
 func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Celu
+		does := backendOf(key).Celu
 		if err = checkKeys("celu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7787,7 +7787,7 @@ func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, e
 // Selu implements the operator selu.
 func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Selu
+		does := backendOf(key).Selu
 		if err = checkKeys("selu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7803,7 +7803,7 @@ func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnEluGradient implements the operator nn.elu_gradient.
 func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		does := backend(key).NnEluGradient
+		does := backendOf(key).NnEluGradient
 		if err = checkKeys("nn.elu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7815,7 +7815,7 @@ func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divis
 // NnSoftplus implements the operator nn.softplus.
 func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).NnSoftplus
+		does := backendOf(key).NnSoftplus
 		if err = checkKeys("nn.softplus", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7831,7 +7831,7 @@ func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *
 // NnLogsigmoid implements the operator nn.logsigmoid.
 func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnLogsigmoid
+		does := backendOf(key).NnLogsigmoid
 		if err = checkKeys("nn.logsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7847,7 +7847,7 @@ func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // NnSoftplusGradient implements the operator nn.softplus_gradient.
 func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		does := backend(key).NnSoftplusGradient
+		does := backendOf(key).NnSoftplusGradient
 		if err = checkKeys("nn.softplus_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7859,7 +7859,7 @@ func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold floa
 // NnGelu implements the operator nn.gelu.
 func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnGelu
+		does := backendOf(key).NnGelu
 		if err = checkKeys("nn.gelu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7875,7 +7875,7 @@ func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Te
 // NnGeluGradient implements the operator nn.gelu_gradient.
 func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		does := backend(key).NnGeluGradient
+		does := backendOf(key).NnGeluGradient
 		if err = checkKeys("nn.gelu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7887,7 +7887,7 @@ func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 
 // NnSilu implements the operator nn.silu.
 func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnSilu
+		does := backendOf(key).NnSilu
 		if err = checkKeys("nn.silu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7903,7 +7903,7 @@ func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnSiluGradient implements the operator nn.silu_gradient.
 func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		does := backend(key).NnSiluGradient
+		does := backendOf(key).NnSiluGradient
 		if err = checkKeys("nn.silu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7915,7 +7915,7 @@ func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 // NnMish implements the operator nn.mish.
 func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NnMish
+		does := backendOf(key).NnMish
 		if err = checkKeys("nn.mish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7931,7 +7931,7 @@ func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnMishGradient implements the operator nn.mish_gradient.
 func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self)); key != 0 {
-		does := backend(key).NnMishGradient
+		does := backendOf(key).NnMishGradient
 		if err = checkKeys("nn.mish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -7943,7 +7943,7 @@ func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 // NnTanhshrink implements the operator nn.tanhshrink.
 func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NnTanhshrink
+		does := backendOf(key).NnTanhshrink
 		if err = checkKeys("nn.tanhshrink", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -7955,7 +7955,7 @@ func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NnSoftsign implements the operator nn.softsign.
 func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NnSoftsign
+		does := backendOf(key).NnSoftsign
 		if err = checkKeys("nn.softsign", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -7970,11 +7970,11 @@ func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool
 		if err = checkKeys("rrelu", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Rrelu == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Rrelu == nil {
 			err = Refused("rrelu", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Rrelu; does != nil {
+		if does := backendOf(key).Rrelu; does != nil {
 			return does(c, out, self, lower, upper, training, g)
 		}
 	}
@@ -7984,7 +7984,7 @@ func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool
 // NnGlu implements the operator nn.glu.
 func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnGlu; does != nil {
+		if does := backendOf(key).NnGlu; does != nil {
 			return does(c, self, dim)
 		}
 	}
@@ -7994,7 +7994,7 @@ func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error
 // NnSoftmin implements the operator nn.softmin.
 func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnSoftmin; does != nil {
+		if does := backendOf(key).NnSoftmin; does != nil {
 			return does(c, self, dim, d)
 		}
 	}
@@ -8004,7 +8004,7 @@ func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tenso
 // Softmax implements the operator nn.softmax.
 func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Softmax
+		does := backendOf(key).Softmax
 		if err = checkKeys("nn.softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -8020,7 +8020,7 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 // LogSoftmax implements the operator nn.log_softmax.
 func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).LogSoftmax
+		does := backendOf(key).LogSoftmax
 		if err = checkKeys("nn.log_softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -8036,7 +8036,7 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 // NnGumbelSoftmax implements the operator nn.gumbel_softmax.
 func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).NnGumbelSoftmax; does != nil {
+		if does := backendOf(key).NnGumbelSoftmax; does != nil {
 			return does(c, self, tau, hard, x4, dim, g)
 		}
 	}
@@ -8049,7 +8049,7 @@ func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout f
 		if err = checkKeys("nn.scaled_dot_product_attention", key, tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), true); err != nil {
 			return
 		}
-		if does := backend(key).NnScaledDotProductAttention; does != nil {
+		if does := backendOf(key).NnScaledDotProductAttention; does != nil {
 			return does(c, q, k, v, mask, dropout, causal, scale, grouped)
 		}
 	}
@@ -8059,7 +8059,7 @@ func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout f
 // NnAttention implements the operator nn.attention.
 func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
-		does := backend(key).NnAttention
+		does := backendOf(key).NnAttention
 		if err = checkKeys("nn.attention", key, tensor.Sparse, keys(query)|keys(k)|keys(value)|keys(mask), does != nil); err != nil {
 			return
 		}
@@ -8071,7 +8071,7 @@ func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scal
 // NnAttentionGradient implements the operator nn.attention_gradient.
 func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
-		does := backend(key).NnAttentionGradient
+		does := backendOf(key).NnAttentionGradient
 		if err = checkKeys("nn.attention_gradient", key, tensor.Sparse, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse), does != nil); err != nil {
 			return
 		}
@@ -8086,11 +8086,11 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 		if err = checkKeys("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), true); err != nil {
 			return
 		}
-		if c.quantized(keys(outWeight)|keys(outBias)) && backend(tensor.Quantized).NnMultiHeadAttentionForward == nil {
+		if c.quantized(keys(outWeight)|keys(outBias)) && backendOf(tensor.Quantized).NnMultiHeadAttentionForward == nil {
 			err = Refused("nn.multi_head_attention_forward", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnMultiHeadAttentionForward; does != nil {
+		if does := backendOf(key).NnMultiHeadAttentionForward; does != nil {
 			return does(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
 		}
 	}
@@ -8103,7 +8103,7 @@ func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).Conv1d; does != nil {
+		if does := backendOf(key).Conv1d; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
 		}
 	}
@@ -8116,7 +8116,7 @@ func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).Conv1dPadding; does != nil {
+		if does := backendOf(key).Conv1dPadding; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
 		}
 	}
@@ -8129,7 +8129,7 @@ func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).Conv2d; does != nil {
+		if does := backendOf(key).Conv2d; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
 		}
 	}
@@ -8142,7 +8142,7 @@ func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).Conv2dPadding; does != nil {
+		if does := backendOf(key).Conv2dPadding; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
 		}
 	}
@@ -8155,7 +8155,7 @@ func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).Conv3d; does != nil {
+		if does := backendOf(key).Conv3d; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
 		}
 	}
@@ -8168,7 +8168,7 @@ func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).Conv3dPadding; does != nil {
+		if does := backendOf(key).Conv3dPadding; does != nil {
 			return does(c, self, weight, bias, stride, padding, dilation, groups)
 		}
 	}
@@ -8181,7 +8181,7 @@ func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding,
 		if err = checkKeys("conv_transpose1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).ConvTranspose1d; does != nil {
+		if does := backendOf(key).ConvTranspose1d; does != nil {
 			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 		}
 	}
@@ -8194,7 +8194,7 @@ func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding,
 		if err = checkKeys("conv_transpose2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).ConvTranspose2d; does != nil {
+		if does := backendOf(key).ConvTranspose2d; does != nil {
 			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 		}
 	}
@@ -8207,7 +8207,7 @@ func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding,
 		if err = checkKeys("conv_transpose3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).ConvTranspose3d; does != nil {
+		if does := backendOf(key).ConvTranspose3d; does != nil {
 			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 		}
 	}
@@ -8220,7 +8220,7 @@ func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (r0 *tensor.T
 		if err = checkKeys("conv_tbc", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).ConvTbc; does != nil {
+		if does := backendOf(key).ConvTbc; does != nil {
 			return does(c, self, weight, bias, pad)
 		}
 	}
@@ -8230,7 +8230,7 @@ func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (r0 *tensor.T
 // NnConvolution implements the operator nn.convolution.
 func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		does := backend(key).NnConvolution
+		does := backendOf(key).NnConvolution
 		if err = checkKeys("nn.convolution", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
 		}
@@ -8242,7 +8242,7 @@ func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, pad
 // NnConvolutionTranspose implements the operator nn.convolution_transpose.
 func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		does := backend(key).NnConvolutionTranspose
+		does := backendOf(key).NnConvolutionTranspose
 		if err = checkKeys("nn.convolution_transpose", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
 		}
@@ -8254,7 +8254,7 @@ func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, st
 // NnConvolutionWeight implements the operator nn.convolution_weight.
 func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(results)); key != 0 {
-		does := backend(key).NnConvolutionWeight
+		does := backendOf(key).NnConvolutionWeight
 		if err = checkKeys("nn.convolution_weight", key, tensor.Sparse, keys(self)|keys(results), does != nil); err != nil {
 			return
 		}
@@ -8269,11 +8269,11 @@ func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.
 		if err = checkKeys("dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Dropout == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Dropout == nil {
 			err = Refused("dropout", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Dropout; does != nil {
+		if does := backendOf(key).Dropout; does != nil {
 			return does(c, out, self, p, train, g)
 		}
 	}
@@ -8286,11 +8286,11 @@ func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *
 		if err = checkKeys("feature_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FeatureDropout == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FeatureDropout == nil {
 			err = Refused("feature_dropout", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FeatureDropout; does != nil {
+		if does := backendOf(key).FeatureDropout; does != nil {
 			return does(c, out, self, p, train, g)
 		}
 	}
@@ -8303,11 +8303,11 @@ func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *
 		if err = checkKeys("nn.dropout1d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout1d == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout1d == nil {
 			err = Refused("nn.dropout1d", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnDropout1d; does != nil {
+		if does := backendOf(key).NnDropout1d; does != nil {
 			return does(c, out, self, p, training, g)
 		}
 	}
@@ -8320,11 +8320,11 @@ func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *
 		if err = checkKeys("nn.dropout2d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout2d == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout2d == nil {
 			err = Refused("nn.dropout2d", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnDropout2d; does != nil {
+		if does := backendOf(key).NnDropout2d; does != nil {
 			return does(c, out, self, p, training, g)
 		}
 	}
@@ -8337,11 +8337,11 @@ func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *
 		if err = checkKeys("nn.dropout3d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout3d == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout3d == nil {
 			err = Refused("nn.dropout3d", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnDropout3d; does != nil {
+		if does := backendOf(key).NnDropout3d; does != nil {
 			return does(c, out, self, p, training, g)
 		}
 	}
@@ -8354,11 +8354,11 @@ func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *ra
 		if err = checkKeys("alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).AlphaDropout == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AlphaDropout == nil {
 			err = Refused("alpha_dropout", tensor.Quantized)
 			return
 		}
-		if does := backend(key).AlphaDropout; does != nil {
+		if does := backendOf(key).AlphaDropout; does != nil {
 			return does(c, out, self, p, train, g)
 		}
 	}
@@ -8371,11 +8371,11 @@ func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool
 		if err = checkKeys("feature_alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).FeatureAlphaDropout == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FeatureAlphaDropout == nil {
 			err = Refused("feature_alpha_dropout", tensor.Quantized)
 			return
 		}
-		if does := backend(key).FeatureAlphaDropout; does != nil {
+		if does := backendOf(key).FeatureAlphaDropout; does != nil {
 			return does(c, out, self, p, train, g)
 		}
 	}
@@ -8388,11 +8388,11 @@ func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (r0 *tensor.Tensor
 		if err = checkKeys("nn.linear", key, keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NnLinear == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnLinear == nil {
 			err = Refused("nn.linear", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnLinear; does != nil {
+		if does := backendOf(key).NnLinear; does != nil {
 			return does(c, out, self, weight, bias)
 		}
 	}
@@ -8405,7 +8405,7 @@ func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (r0 *tensor.
 		if err = checkKeys("bilinear", key, tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).NnBilinear; does != nil {
+		if does := backendOf(key).NnBilinear; does != nil {
 			return does(c, first, second, weight, bias)
 		}
 	}
@@ -8418,11 +8418,11 @@ func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps f
 		if err = checkKeys("nn.normalize", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NnNormalize == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnNormalize == nil {
 			err = Refused("nn.normalize", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnNormalize; does != nil {
+		if does := backendOf(key).NnNormalize; does != nil {
 			return does(c, out, self, p, dim, eps)
 		}
 	}
@@ -8435,7 +8435,7 @@ func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim boo
 		if err = checkKeys("pairwise_distance", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
 			return
 		}
-		if does := backend(key).PairwiseDistance; does != nil {
+		if does := backendOf(key).PairwiseDistance; does != nil {
 			return does(c, x1, x2, p, eps, keepdim)
 		}
 	}
@@ -8445,7 +8445,7 @@ func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim boo
 // NnOneHot implements the operator nn.one_hot.
 func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).NnOneHot; does != nil {
+		if does := backendOf(key).NnOneHot; does != nil {
 			return does(c, self, classes)
 		}
 	}
@@ -8455,7 +8455,7 @@ func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (r0 *tensor.Tensor, er
 // PixelShuffle implements the operator pixel_shuffle.
 func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).PixelShuffle; does != nil {
+		if does := backendOf(key).PixelShuffle; does != nil {
 			return does(c, self, factor)
 		}
 	}
@@ -8465,7 +8465,7 @@ func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor,
 // PixelUnshuffle implements the operator pixel_unshuffle.
 func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).PixelUnshuffle; does != nil {
+		if does := backendOf(key).PixelUnshuffle; does != nil {
 			return does(c, self, factor)
 		}
 	}
@@ -8475,7 +8475,7 @@ func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tenso
 // ChannelShuffle implements the operator channel_shuffle.
 func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ChannelShuffle; does != nil {
+		if does := backendOf(key).ChannelShuffle; does != nil {
 			return does(c, self, groups)
 		}
 	}
@@ -8485,7 +8485,7 @@ func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (r0 *tensor.Tenso
 // NnPad implements the operator nn.pad.
 func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnPad; does != nil {
+		if does := backendOf(key).NnPad; does != nil {
 			return does(c, self, pad, mode, value)
 		}
 	}
@@ -8495,7 +8495,7 @@ func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64
 // NnPadInside implements the operator nn.pad_inside.
 func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).NnPadInside; does != nil {
+		if does := backendOf(key).NnPadInside; does != nil {
 			return does(c, self, pad, mode)
 		}
 	}
@@ -8505,7 +8505,7 @@ func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (r0 *ten
 // NnPadGradient implements the operator nn.pad_gradient.
 func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
-		if does := backend(key).NnPadGradient; does != nil {
+		if does := backendOf(key).NnPadGradient; does != nil {
 			return does(c, given, pad, mode)
 		}
 	}
@@ -8518,7 +8518,7 @@ func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *
 		if err = checkKeys("nn.embedding", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnEmbedding; does != nil {
+		if does := backendOf(key).NnEmbedding; does != nil {
 			return does(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
 		}
 	}
@@ -8531,7 +8531,7 @@ func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequenc
 		if err = checkKeys("embedding", key, tensor.Sparse, keys(weight)|keys(indices), true); err != nil {
 			return
 		}
-		if does := backend(key).Embedding; does != nil {
+		if does := backendOf(key).Embedding; does != nil {
 			return does(c, weight, indices, padding, byFrequency, sparse)
 		}
 	}
@@ -8544,7 +8544,7 @@ func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType flo
 		if err = checkKeys("embedding_renorm_", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
-		if does := backend(key).EmbeddingRenorm; does != nil {
+		if does := backendOf(key).EmbeddingRenorm; does != nil {
 			return does(c, self, indices, maxNorm, normType)
 		}
 	}
@@ -8557,7 +8557,7 @@ func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency b
 		if err = checkKeys("embedding_bag", key, tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), true); err != nil {
 			return
 		}
-		if does := backend(key).EmbeddingBag; does != nil {
+		if does := backendOf(key).EmbeddingBag; does != nil {
 			return does(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
 		}
 	}
@@ -8570,7 +8570,7 @@ func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float
 		if err = checkKeys("nn.embedding_bag", key, tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), true); err != nil {
 			return
 		}
-		if does := backend(key).NnEmbeddingBag; does != nil {
+		if does := backendOf(key).NnEmbeddingBag; does != nil {
 			return does(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
 		}
 	}
@@ -8583,7 +8583,7 @@ func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (r0 *t
 		if err = checkKeys("nn.bag", key, tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), true); err != nil {
 			return
 		}
-		if does := backend(key).NnBag; does != nil {
+		if does := backendOf(key).NnBag; does != nil {
 			return does(c, weight, crow, col, values, x5, x6)
 		}
 	}
@@ -8596,7 +8596,7 @@ func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, red
 		if err = checkKeys("nn.l1_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnL1Loss; does != nil {
+		if does := backendOf(key).NnL1Loss; does != nil {
 			return does(c, self, target, average, reduce, reduction, weight)
 		}
 	}
@@ -8609,7 +8609,7 @@ func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, re
 		if err = checkKeys("nn.mse_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMseLoss; does != nil {
+		if does := backendOf(key).NnMseLoss; does != nil {
 			return does(c, self, target, average, reduce, reduction, weight)
 		}
 	}
@@ -8622,7 +8622,7 @@ func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Boo
 		if err = checkKeys("nn.smooth_l1_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnSmoothL1Loss; does != nil {
+		if does := backendOf(key).NnSmoothL1Loss; does != nil {
 			return does(c, self, target, average, reduce, reduction, beta)
 		}
 	}
@@ -8635,7 +8635,7 @@ func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta fl
 		if err = checkKeys("nn.huber_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnHuberLoss; does != nil {
+		if does := backendOf(key).NnHuberLoss; does != nil {
 			return does(c, self, target, reduction, delta, weight)
 		}
 	}
@@ -8648,7 +8648,7 @@ func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, redu
 		if err = checkKeys("nn.kl_div", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnKlDiv; does != nil {
+		if does := backendOf(key).NnKlDiv; does != nil {
 			return does(c, self, target, average, reduce, reduction, logTarget)
 		}
 	}
@@ -8661,7 +8661,7 @@ func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ig
 		if err = checkKeys("nn.nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnNllLoss; does != nil {
+		if does := backendOf(key).NnNllLoss; does != nil {
 			return does(c, self, target, weight, average, ignore, reduce, reduction)
 		}
 	}
@@ -8674,7 +8674,7 @@ func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Boo
 		if err = checkKeys("nn.cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnCrossEntropy; does != nil {
+		if does := backendOf(key).NnCrossEntropy; does != nil {
 			return does(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
 		}
 	}
@@ -8687,7 +8687,7 @@ func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, 
 		if err = checkKeys("nn.binary_cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnBinaryCrossEntropy; does != nil {
+		if does := backendOf(key).NnBinaryCrossEntropy; does != nil {
 			return does(c, self, target, weight, average, reduce, reduction)
 		}
 	}
@@ -8700,7 +8700,7 @@ func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (r0 *tensor.T
 		if err = checkKeys("nn.binary_cross_entropy_each", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnBinaryCrossEntropyEach; does != nil {
+		if does := backendOf(key).NnBinaryCrossEntropyEach; does != nil {
 			return does(c, self, target)
 		}
 	}
@@ -8713,7 +8713,7 @@ func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor,
 		if err = checkKeys("nn.binary_cross_entropy_with_logits", key, tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), true); err != nil {
 			return
 		}
-		if does := backend(key).NnBinaryCrossEntropyWithLogits; does != nil {
+		if does := backendOf(key).NnBinaryCrossEntropyWithLogits; does != nil {
 			return does(c, self, target, weight, average, reduce, reduction, positive)
 		}
 	}
@@ -8726,7 +8726,7 @@ func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, 
 		if err = checkKeys("nn.poisson_nll_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnPoissonNllLoss; does != nil {
+		if does := backendOf(key).NnPoissonNllLoss; does != nil {
 			return does(c, self, target, logInput, full, average, eps, reduce, reduction)
 		}
 	}
@@ -8739,7 +8739,7 @@ func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool,
 		if err = checkKeys("nn.gaussian_nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(variance), true); err != nil {
 			return
 		}
-		if does := backend(key).NnGaussianNllLoss; does != nil {
+		if does := backendOf(key).NnGaussianNllLoss; does != nil {
 			return does(c, self, target, variance, full, eps, reduction)
 		}
 	}
@@ -8752,7 +8752,7 @@ func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, a
 		if err = checkKeys("nn.hinge_embedding_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnHingeEmbeddingLoss; does != nil {
+		if does := backendOf(key).NnHingeEmbeddingLoss; does != nil {
 			return does(c, self, target, margin, average, reduce, reduction)
 		}
 	}
@@ -8765,7 +8765,7 @@ func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin fl
 		if err = checkKeys("nn.margin_ranking_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMarginRankingLoss; does != nil {
+		if does := backendOf(key).NnMarginRankingLoss; does != nil {
 			return does(c, first, second, target, margin, average, reduce, reduction)
 		}
 	}
@@ -8778,7 +8778,7 @@ func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.B
 		if err = checkKeys("nn.soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnSoftMarginLoss; does != nil {
+		if does := backendOf(key).NnSoftMarginLoss; does != nil {
 			return does(c, self, target, average, reduce, reduction)
 		}
 	}
@@ -8791,7 +8791,7 @@ func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin floa
 		if err = checkKeys("nn.multi_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMultiMarginLoss; does != nil {
+		if does := backendOf(key).NnMultiMarginLoss; does != nil {
 			return does(c, self, target, p, margin, weight, average, reduce, reduction)
 		}
 	}
@@ -8804,7 +8804,7 @@ func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce
 		if err = checkKeys("nn.multilabel_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMultilabelMarginLoss; does != nil {
+		if does := backendOf(key).NnMultilabelMarginLoss; does != nil {
 			return does(c, self, target, average, reduce, reduction)
 		}
 	}
@@ -8817,7 +8817,7 @@ func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, ave
 		if err = checkKeys("nn.multilabel_soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMultilabelSoftMarginLoss; does != nil {
+		if does := backendOf(key).NnMultilabelSoftMarginLoss; does != nil {
 			return does(c, self, target, weight, average, reduce, reduction)
 		}
 	}
@@ -8830,7 +8830,7 @@ func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin 
 		if err = checkKeys("nn.cosine_embedding_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
 			return
 		}
-		if does := backend(key).NnCosineEmbeddingLoss; does != nil {
+		if does := backendOf(key).NnCosineEmbeddingLoss; does != nil {
 			return does(c, first, second, target, margin, average, reduce, reduction)
 		}
 	}
@@ -8843,7 +8843,7 @@ func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, marg
 		if err = checkKeys("nn.triplet_margin_loss", key, tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), true); err != nil {
 			return
 		}
-		if does := backend(key).NnTripletMarginLoss; does != nil {
+		if does := backendOf(key).NnTripletMarginLoss; does != nil {
 			return does(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
 		}
 	}
@@ -8856,7 +8856,7 @@ func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *t
 		if err = checkKeys("nn.pick", key, tensor.Sparse, keys(self)|keys(index), true); err != nil {
 			return
 		}
-		if does := backend(key).NnPick; does != nil {
+		if does := backendOf(key).NnPick; does != nil {
 			return does(c, self, dim, index)
 		}
 	}
@@ -8866,7 +8866,7 @@ func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *t
 // NnSquaredError implements the operator nn.squared_error.
 func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
-		does := backend(key).NnSquaredError
+		does := backendOf(key).NnSquaredError
 		if err = checkKeys("nn.squared_error", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
 			return
 		}
@@ -8878,7 +8878,7 @@ func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err
 // NnHuberEach implements the operator nn.huber_each.
 func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(target)); key != 0 {
-		does := backend(key).NnHuberEach
+		does := backendOf(key).NnHuberEach
 		if err = checkKeys("nn.huber_each", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
 			return
 		}
@@ -8893,7 +8893,7 @@ func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank,
 		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
 			return
 		}
-		if does := backend(key).CtcLoss; does != nil {
+		if does := backendOf(key).CtcLoss; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
 		}
 	}
@@ -8906,7 +8906,7 @@ func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, r
 		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
 			return
 		}
-		if does := backend(key).CtcLossTensor; does != nil {
+		if does := backendOf(key).CtcLossTensor; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
 		}
 	}
@@ -8919,7 +8919,7 @@ func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blan
 		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
 			return
 		}
-		if does := backend(key).NnCtcLoss; does != nil {
+		if does := backendOf(key).NnCtcLoss; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
 		}
 	}
@@ -8932,7 +8932,7 @@ func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank 
 		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
 			return
 		}
-		if does := backend(key).NnCtcLossTensor; does != nil {
+		if does := backendOf(key).NnCtcLossTensor; does != nil {
 			return does(c, logs, targets, steps, labels, blank, reduction, finite)
 		}
 	}
@@ -8942,7 +8942,7 @@ func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank 
 // NnAlignment implements the operator nn.alignment.
 func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
-		does := backend(key).NnAlignment
+		does := backendOf(key).NnAlignment
 		if err = checkKeys("nn.alignment", key, tensor.Sparse, keys(logs)|keys(targets), does != nil); err != nil {
 			return
 		}
@@ -8954,7 +8954,7 @@ func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, bl
 // NnAlignmentGradient implements the operator nn.alignment_gradient.
 func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
-		does := backend(key).NnAlignmentGradient
+		does := backendOf(key).NnAlignmentGradient
 		if err = checkKeys("nn.alignment_gradient", key, tensor.Sparse, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward), does != nil); err != nil {
 			return
 		}
@@ -8969,7 +8969,7 @@ func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Ten
 		if err = checkKeys("nn.linear_cross_entropy", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnLinearCrossEntropy; does != nil {
+		if does := backendOf(key).NnLinearCrossEntropy; does != nil {
 			return does(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
 		}
 	}
@@ -8982,7 +8982,7 @@ func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, l
 		if err = checkKeys("nn.linear_losses", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).NnLinearLosses; does != nil {
+		if does := backendOf(key).NnLinearLosses; does != nil {
 			return does(c, self, linear, target, bias, weight, left, rows)
 		}
 	}
@@ -8995,7 +8995,7 @@ func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *te
 		if err = checkKeys("native_layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).NativeLayerNorm; does != nil {
+		if does := backendOf(key).NativeLayerNorm; does != nil {
 			return does(c, self, last, weight, bias, eps)
 		}
 	}
@@ -9008,7 +9008,7 @@ func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 		if err = checkKeys("layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).LayerNorm; does != nil {
+		if does := backendOf(key).LayerNorm; does != nil {
 			return does(c, self, last, weight, bias, eps, x6)
 		}
 	}
@@ -9021,7 +9021,7 @@ func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor
 		if err = checkKeys("nn.layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).NnLayerNorm; does != nil {
+		if does := backendOf(key).NnLayerNorm; does != nil {
 			return does(c, self, last, weight, bias, eps)
 		}
 	}
@@ -9034,7 +9034,7 @@ func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, e
 		if err = checkKeys("rms_norm", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
 			return
 		}
-		if does := backend(key).RmsNorm; does != nil {
+		if does := backendOf(key).RmsNorm; does != nil {
 			return does(c, self, last, weight, eps)
 		}
 	}
@@ -9047,7 +9047,7 @@ func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channe
 		if err = checkKeys("native_group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).NativeGroupNorm; does != nil {
+		if does := backendOf(key).NativeGroupNorm; does != nil {
 			return does(c, self, weight, bias, examples, channels, span, groups, eps)
 		}
 	}
@@ -9060,7 +9060,7 @@ func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.T
 		if err = checkKeys("group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).GroupNorm; does != nil {
+		if does := backendOf(key).GroupNorm; does != nil {
 			return does(c, self, groups, weight, bias, eps, x6)
 		}
 	}
@@ -9073,7 +9073,7 @@ func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor
 		if err = checkKeys("nn.group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).NnGroupNorm; does != nil {
+		if does := backendOf(key).NnGroupNorm; does != nil {
 			return does(c, self, groups, weight, bias, eps)
 		}
 	}
@@ -9086,7 +9086,7 @@ func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, 
 		if err = checkKeys("native_batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
 			return
 		}
-		if does := backend(key).NativeBatchNorm; does != nil {
+		if does := backendOf(key).NativeBatchNorm; does != nil {
 			return does(c, self, weight, bias, mean, variance, training, momentum, eps)
 		}
 	}
@@ -9099,7 +9099,7 @@ func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, traini
 		if err = checkKeys("batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
 			return
 		}
-		if does := backend(key).BatchNorm; does != nil {
+		if does := backendOf(key).BatchNorm; does != nil {
 			return does(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 		}
 	}
@@ -9112,7 +9112,7 @@ func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, trai
 		if err = checkKeys("nn.batch_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).NnBatchNorm; does != nil {
+		if does := backendOf(key).NnBatchNorm; does != nil {
 			return does(c, self, mean, variance, weight, bias, training, momentum, eps)
 		}
 	}
@@ -9125,7 +9125,7 @@ func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inp
 		if err = checkKeys("instance_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
 			return
 		}
-		if does := backend(key).InstanceNorm; does != nil {
+		if does := backendOf(key).InstanceNorm; does != nil {
 			return does(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 		}
 	}
@@ -9138,7 +9138,7 @@ func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, i
 		if err = checkKeys("nn.instance_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
-		if does := backend(key).NnInstanceNorm; does != nil {
+		if does := backendOf(key).NnInstanceNorm; does != nil {
 			return does(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 		}
 	}
@@ -9148,7 +9148,7 @@ func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, i
 // NnLocalResponseNorm implements the operator nn.local_response_norm.
 func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnLocalResponseNorm; does != nil {
+		if does := backendOf(key).NnLocalResponseNorm; does != nil {
 			return does(c, self, size, alpha, beta, k)
 		}
 	}
@@ -9158,7 +9158,7 @@ func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k
 // NnNormalizeGroups implements the operator nn.normalize_groups.
 func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		does := backend(key).NnNormalizeGroups
+		does := backendOf(key).NnNormalizeGroups
 		if err = checkKeys("nn.normalize_groups", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
 		}
@@ -9170,7 +9170,7 @@ func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, grou
 // NnNormalizeGroupsGradient implements the operator nn.normalize_groups_gradient.
 func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
-		does := backend(key).NnNormalizeGroupsGradient
+		does := backendOf(key).NnNormalizeGroupsGradient
 		if err = checkKeys("nn.normalize_groups_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -9182,7 +9182,7 @@ func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.T
 // NnNormalizeChannels implements the operator nn.normalize_channels.
 func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
-		does := backend(key).NnNormalizeChannels
+		does := backendOf(key).NnNormalizeChannels
 		if err = checkKeys("nn.normalize_channels", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd), does != nil); err != nil {
 			return
 		}
@@ -9194,7 +9194,7 @@ func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, 
 // NnNormalizeChannelsGradient implements the operator nn.normalize_channels_gradient.
 func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
-		does := backend(key).NnNormalizeChannelsGradient
+		does := backendOf(key).NnNormalizeChannelsGradient
 		if err = checkKeys("nn.normalize_channels_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -9206,7 +9206,7 @@ func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor
 // MaxPool1d implements the operator max_pool1d.
 func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).MaxPool1d; does != nil {
+		if does := backendOf(key).MaxPool1d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
 	}
@@ -9216,7 +9216,7 @@ func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []
 // MaxPool2d implements the operator max_pool2d.
 func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).MaxPool2d; does != nil {
+		if does := backendOf(key).MaxPool2d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
 	}
@@ -9226,7 +9226,7 @@ func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []
 // MaxPool3d implements the operator max_pool3d.
 func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).MaxPool3d; does != nil {
+		if does := backendOf(key).MaxPool3d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
 	}
@@ -9236,7 +9236,7 @@ func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []
 // MaxPool1dWithIndices implements the operator max_pool1d_with_indices.
 func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).MaxPool1dWithIndices; does != nil {
+		if does := backendOf(key).MaxPool1dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
 	}
@@ -9246,7 +9246,7 @@ func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, 
 // NnMaxPool2dWithIndices implements the operator nn.max_pool2d_with_indices.
 func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnMaxPool2dWithIndices; does != nil {
+		if does := backendOf(key).NnMaxPool2dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
 	}
@@ -9256,7 +9256,7 @@ func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding
 // NnMaxPool3dWithIndices implements the operator nn.max_pool3d_with_indices.
 func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).NnMaxPool3dWithIndices; does != nil {
+		if does := backendOf(key).NnMaxPool3dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
 	}
@@ -9269,11 +9269,11 @@ func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64
 		if err = checkKeys("avg_pool1d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).AvgPool1d == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AvgPool1d == nil {
 			err = Refused("avg_pool1d", tensor.Quantized)
 			return
 		}
-		if does := backend(key).AvgPool1d; does != nil {
+		if does := backendOf(key).AvgPool1d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad)
 		}
 	}
@@ -9286,11 +9286,11 @@ func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int
 		if err = checkKeys("nn.avg_pool2d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NnAvgPool2d == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnAvgPool2d == nil {
 			err = Refused("nn.avg_pool2d", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnAvgPool2d; does != nil {
+		if does := backendOf(key).NnAvgPool2d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 		}
 	}
@@ -9303,11 +9303,11 @@ func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int
 		if err = checkKeys("nn.avg_pool3d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NnAvgPool3d == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnAvgPool3d == nil {
 			err = Refused("nn.avg_pool3d", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NnAvgPool3d; does != nil {
+		if does := backendOf(key).NnAvgPool3d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 		}
 	}
@@ -9317,7 +9317,7 @@ func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int
 // AdaptiveAvgPool1d implements the operator adaptive_avg_pool1d.
 func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).AdaptiveAvgPool1d; does != nil {
+		if does := backendOf(key).AdaptiveAvgPool1d; does != nil {
 			return does(c, self, sizes)
 		}
 	}
@@ -9327,7 +9327,7 @@ func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.T
 // NnAdaptiveAvgPool2d implements the operator nn.adaptive_avg_pool2d.
 func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnAdaptiveAvgPool2d; does != nil {
+		if does := backendOf(key).NnAdaptiveAvgPool2d; does != nil {
 			return does(c, self, sizes)
 		}
 	}
@@ -9337,7 +9337,7 @@ func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (r0 *tensor
 // NnAdaptiveAvgPool3d implements the operator nn.adaptive_avg_pool3d.
 func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).NnAdaptiveAvgPool3d; does != nil {
+		if does := backendOf(key).NnAdaptiveAvgPool3d; does != nil {
 			return does(c, self, sizes)
 		}
 	}
@@ -9347,7 +9347,7 @@ func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (r0 *tensor
 // AdaptiveMaxPool1d implements the operator adaptive_max_pool1d.
 func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).AdaptiveMaxPool1d; does != nil {
+		if does := backendOf(key).AdaptiveMaxPool1d; does != nil {
 			return does(c, self, sizes)
 		}
 	}
@@ -9357,7 +9357,7 @@ func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.T
 // NnAdaptiveMaxPool2dWithIndices implements the operator nn.adaptive_max_pool2d_with_indices.
 func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnAdaptiveMaxPool2dWithIndices; does != nil {
+		if does := backendOf(key).NnAdaptiveMaxPool2dWithIndices; does != nil {
 			return does(c, self, sizes)
 		}
 	}
@@ -9367,7 +9367,7 @@ func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) 
 // NnAdaptiveMaxPool3dWithIndices implements the operator nn.adaptive_max_pool3d_with_indices.
 func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
+		if does := backendOf(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
 			return does(c, self, sizes)
 		}
 	}
@@ -9377,7 +9377,7 @@ func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) 
 // NnLpPool1d implements the operator nn.lp_pool1d.
 func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnLpPool1d; does != nil {
+		if does := backendOf(key).NnLpPool1d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
 		}
 	}
@@ -9387,7 +9387,7 @@ func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 // NnLpPool2d implements the operator nn.lp_pool2d.
 func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnLpPool2d; does != nil {
+		if does := backendOf(key).NnLpPool2d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
 		}
 	}
@@ -9397,7 +9397,7 @@ func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 // NnLpPool3d implements the operator nn.lp_pool3d.
 func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnLpPool3d; does != nil {
+		if does := backendOf(key).NnLpPool3d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
 		}
 	}
@@ -9410,7 +9410,7 @@ func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding
 		if err = checkKeys("nn.max_unpool1d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMaxUnpool1d; does != nil {
+		if does := backendOf(key).NnMaxUnpool1d; does != nil {
 			return does(c, self, indices, kernel, stride, padding, sizes)
 		}
 	}
@@ -9423,7 +9423,7 @@ func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding
 		if err = checkKeys("nn.max_unpool2d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMaxUnpool2d; does != nil {
+		if does := backendOf(key).NnMaxUnpool2d; does != nil {
 			return does(c, self, indices, kernel, stride, padding, sizes)
 		}
 	}
@@ -9436,7 +9436,7 @@ func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding
 		if err = checkKeys("nn.max_unpool3d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
-		if does := backend(key).NnMaxUnpool3d; does != nil {
+		if does := backendOf(key).NnMaxUnpool3d; does != nil {
 			return does(c, self, indices, kernel, stride, padding, sizes)
 		}
 	}
@@ -9446,7 +9446,7 @@ func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding
 // NnLargest implements the operator nn.largest.
 func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NnLargest
+		does := backendOf(key).NnLargest
 		if err = checkKeys("nn.largest", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9458,7 +9458,7 @@ func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 // NnLargestPlaces implements the operator nn.largest_places.
 func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NnLargestPlaces
+		does := backendOf(key).NnLargestPlaces
 		if err = checkKeys("nn.largest_places", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9470,7 +9470,7 @@ func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, 
 // NnFractionalLargest implements the operator nn.fractional_largest.
 func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
-		does := backend(key).NnFractionalLargest
+		does := backendOf(key).NnFractionalLargest
 		if err = checkKeys("nn.fractional_largest", key, tensor.Sparse, keys(self)|keys(samples), does != nil); err != nil {
 			return
 		}
@@ -9482,7 +9482,7 @@ func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int
 // NnAddAtPlaces implements the operator nn.add_at_places.
 func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(indices)); key != 0 {
-		does := backend(key).NnAddAtPlaces
+		does := backendOf(key).NnAddAtPlaces
 		if err = checkKeys("nn.add_at_places", key, tensor.Sparse, keys(given)|keys(indices), does != nil); err != nil {
 			return
 		}
@@ -9494,7 +9494,7 @@ func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format 
 // NnAverage implements the operator nn.average.
 func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NnAverage
+		does := backendOf(key).NnAverage
 		if err = checkKeys("nn.average", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9506,7 +9506,7 @@ func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64
 // NnAverageGradient implements the operator nn.average_gradient.
 func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
-		does := backend(key).NnAverageGradient
+		does := backendOf(key).NnAverageGradient
 		if err = checkKeys("nn.average_gradient", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9521,7 +9521,7 @@ func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, r
 		if err = checkKeys("nn.fractional_max_pool2d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
-		if does := backend(key).NnFractionalMaxPool2d; does != nil {
+		if does := backendOf(key).NnFractionalMaxPool2d; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
 		}
 	}
@@ -9534,7 +9534,7 @@ func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes
 		if err = checkKeys("nn.fractional_max_pool2d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
-		if does := backend(key).NnFractionalMaxPool2dWithIndices; does != nil {
+		if does := backendOf(key).NnFractionalMaxPool2dWithIndices; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
 		}
 	}
@@ -9547,7 +9547,7 @@ func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, r
 		if err = checkKeys("nn.fractional_max_pool3d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
-		if does := backend(key).NnFractionalMaxPool3d; does != nil {
+		if does := backendOf(key).NnFractionalMaxPool3d; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
 		}
 	}
@@ -9560,7 +9560,7 @@ func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes
 		if err = checkKeys("nn.fractional_max_pool3d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
-		if does := backend(key).NnFractionalMaxPool3dWithIndices; does != nil {
+		if does := backendOf(key).NnFractionalMaxPool3dWithIndices; does != nil {
 			return does(c, self, kernel, sizes, ratios, samples, g)
 		}
 	}
@@ -9570,7 +9570,7 @@ func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes
 // NnUnfold implements the operator nn.unfold.
 func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnUnfold; does != nil {
+		if does := backendOf(key).NnUnfold; does != nil {
 			return does(c, self, kernel, dilation, padding, stride)
 		}
 	}
@@ -9580,7 +9580,7 @@ func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []i
 // NnFold implements the operator nn.fold.
 func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnFold; does != nil {
+		if does := backendOf(key).NnFold; does != nil {
 			return does(c, self, sizes, kernel, dilation, padding, stride)
 		}
 	}
@@ -9590,7 +9590,7 @@ func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, strid
 // NnColumns implements the operator nn.columns.
 func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NnColumns
+		does := backendOf(key).NnColumns
 		if err = checkKeys("nn.columns", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9602,7 +9602,7 @@ func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 // NnFromColumns implements the operator nn.from_columns.
 func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
-		does := backend(key).NnFromColumns
+		does := backendOf(key).NnFromColumns
 		if err = checkKeys("nn.from_columns", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9617,7 +9617,7 @@ func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool
 		if err = checkKeys("lstm", key, tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).Lstm; does != nil {
+		if does := backendOf(key).Lstm; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
@@ -9630,7 +9630,7 @@ func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tens
 		if err = checkKeys("lstm", key, tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).LstmData; does != nil {
+		if does := backendOf(key).LstmData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 		}
 	}
@@ -9643,7 +9643,7 @@ func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool,
 		if err = checkKeys("gru", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).Gru; does != nil {
+		if does := backendOf(key).Gru; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
@@ -9656,7 +9656,7 @@ func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tenso
 		if err = checkKeys("gru", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).GruData; does != nil {
+		if does := backendOf(key).GruData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 		}
 	}
@@ -9669,7 +9669,7 @@ func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).RnnTanh; does != nil {
+		if does := backendOf(key).RnnTanh; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
@@ -9682,7 +9682,7 @@ func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).RnnTanhData; does != nil {
+		if does := backendOf(key).RnnTanhData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 		}
 	}
@@ -9695,7 +9695,7 @@ func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).RnnRelu; does != nil {
+		if does := backendOf(key).RnnRelu; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
@@ -9708,7 +9708,7 @@ func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
-		if does := backend(key).RnnReluData; does != nil {
+		if does := backendOf(key).RnnReluData; does != nil {
 			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 		}
 	}
@@ -9721,7 +9721,7 @@ func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, 
 		if err = checkKeys("lstm_cell", key, tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
-		if does := backend(key).LstmCell; does != nil {
+		if does := backendOf(key).LstmCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
 		}
 	}
@@ -9734,7 +9734,7 @@ func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tens
 		if err = checkKeys("gru_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
-		if does := backend(key).GruCell; does != nil {
+		if does := backendOf(key).GruCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
 		}
 	}
@@ -9747,7 +9747,7 @@ func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 		if err = checkKeys("rnn_tanh_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
-		if does := backend(key).RnnTanhCell; does != nil {
+		if does := backendOf(key).RnnTanhCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
 		}
 	}
@@ -9760,7 +9760,7 @@ func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 		if err = checkKeys("rnn_relu_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
-		if does := backend(key).RnnReluCell; does != nil {
+		if does := backendOf(key).RnnReluCell; does != nil {
 			return does(c, input, hx, inputs, state, inputBias, stateBias)
 		}
 	}
@@ -9770,7 +9770,7 @@ func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 // NnRecurrence implements the operator nn.recurrence.
 func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
-		does := backend(key).NnRecurrence
+		does := backendOf(key).NnRecurrence
 		if err = checkKeys("nn.recurrence", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
 		}
@@ -9782,7 +9782,7 @@ func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int
 // NnRecurrenceGradient implements the operator nn.recurrence_gradient.
 func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
-		does := backend(key).NnRecurrenceGradient
+		does := backendOf(key).NnRecurrenceGradient
 		if err = checkKeys("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -9797,7 +9797,7 @@ func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tens
 		if err = checkKeys("nn.recurrence_steps", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), true); err != nil {
 			return
 		}
-		if does := backend(key).NnRecurrenceSteps; does != nil {
+		if does := backendOf(key).NnRecurrenceSteps; does != nil {
 			return does(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
 		}
 	}
@@ -9807,7 +9807,7 @@ func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tens
 // NnCounts implements the operator nn.counts.
 func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).NnCounts
+		does := backendOf(key).NnCounts
 		if err = checkKeys("nn.counts", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9822,7 +9822,7 @@ func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) 
 		if err = checkKeys("pack_padded_sequence", key, tensor.Sparse, keys(input)|keys(lengths), true); err != nil {
 			return
 		}
-		if does := backend(key).PackPaddedSequence; does != nil {
+		if does := backendOf(key).PackPaddedSequence; does != nil {
 			return does(c, input, lengths, batchFirst)
 		}
 	}
@@ -9835,7 +9835,7 @@ func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, val
 		if err = checkKeys("pad_packed_sequence", key, tensor.Sparse, keys(data)|keys(counts), true); err != nil {
 			return
 		}
-		if does := backend(key).PadPackedSequence; does != nil {
+		if does := backendOf(key).PadPackedSequence; does != nil {
 			return does(c, data, counts, batchFirst, value, total)
 		}
 	}
@@ -9845,7 +9845,7 @@ func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, val
 // NnConjugate implements the operator nn.conjugate.
 func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(lengths)); key != 0 {
-		does := backend(key).NnConjugate
+		does := backendOf(key).NnConjugate
 		if err = checkKeys("nn.conjugate", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9857,7 +9857,7 @@ func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // NnPlaces implements the operator nn.places.
 func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(counts)); key != 0 {
-		does := backend(key).NnPlaces
+		does := backendOf(key).NnPlaces
 		if err = checkKeys("nn.places", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9869,7 +9869,7 @@ func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor
 // NnInterpolate implements the operator nn.interpolate.
 func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
-		if does := backend(key).NnInterpolate; does != nil {
+		if does := backendOf(key).NnInterpolate; does != nil {
 			return does(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 		}
 	}
@@ -9879,7 +9879,7 @@ func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64,
 // NnUpsample implements the operator nn.upsample.
 func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnUpsample; does != nil {
+		if does := backendOf(key).NnUpsample; does != nil {
 			return does(c, self, sizes, scales, mode, alignCorners)
 		}
 	}
@@ -9889,7 +9889,7 @@ func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mo
 // NnUpsampleNearest implements the operator nn.upsample_nearest.
 func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnUpsampleNearest; does != nil {
+		if does := backendOf(key).NnUpsampleNearest; does != nil {
 			return does(c, self, sizes, scales)
 		}
 	}
@@ -9899,7 +9899,7 @@ func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []floa
 // NnUpsampleBilinear implements the operator nn.upsample_bilinear.
 func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnUpsampleBilinear; does != nil {
+		if does := backendOf(key).NnUpsampleBilinear; does != nil {
 			return does(c, self, sizes, scales)
 		}
 	}
@@ -9909,7 +9909,7 @@ func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []flo
 // NnResampled implements the operator nn.resampled.
 func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).NnResampled
+		does := backendOf(key).NnResampled
 		if err = checkKeys("nn.resampled", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9921,7 +9921,7 @@ func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alig
 // NnResampledBack implements the operator nn.resampled_back.
 func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given)); key != 0 {
-		does := backend(key).NnResampledBack
+		does := backendOf(key).NnResampledBack
 		if err = checkKeys("nn.resampled_back", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -9936,7 +9936,7 @@ func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCo
 		if err = checkKeys("grid_sampler", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
-		if does := backend(key).GridSampler; does != nil {
+		if does := backendOf(key).GridSampler; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
 		}
 	}
@@ -9949,7 +9949,7 @@ func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, align
 		if err = checkKeys("grid_sampler_2d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
-		if does := backend(key).GridSampler2d; does != nil {
+		if does := backendOf(key).GridSampler2d; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
 		}
 	}
@@ -9962,7 +9962,7 @@ func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, align
 		if err = checkKeys("grid_sampler_3d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
-		if does := backend(key).GridSampler3d; does != nil {
+		if does := backendOf(key).GridSampler3d; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
 		}
 	}
@@ -9975,7 +9975,7 @@ func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, align
 		if err = checkKeys("nn.grid_sample", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
-		if does := backend(key).NnGridSample; does != nil {
+		if does := backendOf(key).NnGridSample; does != nil {
 			return does(c, self, grid, mode, padding, alignCorners)
 		}
 	}
@@ -9985,7 +9985,7 @@ func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, align
 // NnAffineGrid implements the operator nn.affine_grid.
 func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(theta)); key != 0 {
-		if does := backend(key).NnAffineGrid; does != nil {
+		if does := backendOf(key).NnAffineGrid; does != nil {
 			return does(c, theta, size, alignCorners)
 		}
 	}
@@ -9995,7 +9995,7 @@ func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.B
 // AffineGridGenerator implements the operator affine_grid_generator.
 func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(theta)); key != 0 {
-		if does := backend(key).AffineGridGenerator; does != nil {
+		if does := backendOf(key).AffineGridGenerator; does != nil {
 			return does(c, theta, size, alignCorners)
 		}
 	}
@@ -10005,7 +10005,7 @@ func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorner
 // NnSampled implements the operator nn.sampled.
 func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(grid) | keys(along)); key != 0 {
-		does := backend(key).NnSampled
+		does := backendOf(key).NnSampled
 		if err = checkKeys("nn.sampled", key, tensor.Sparse, keys(self)|keys(grid)|keys(along), does != nil); err != nil {
 			return
 		}
@@ -10017,7 +10017,7 @@ func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, al
 // NnSampledSpread implements the operator nn.sampled_spread.
 func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(grid) | keys(along)); key != 0 {
-		does := backend(key).NnSampledSpread
+		does := backendOf(key).NnSampledSpread
 		if err = checkKeys("nn.sampled_spread", key, tensor.Sparse, keys(given)|keys(grid)|keys(along), does != nil); err != nil {
 			return
 		}
@@ -10029,7 +10029,7 @@ func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, m
 // NnSampledSlope implements the operator nn.sampled_slope.
 func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
-		does := backend(key).NnSampledSlope
+		does := backendOf(key).NnSampledSlope
 		if err = checkKeys("nn.sampled_slope", key, tensor.Sparse, keys(given)|keys(self)|keys(grid)|keys(along), does != nil); err != nil {
 			return
 		}
@@ -10041,7 +10041,7 @@ func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, paddi
 // QuantizePerTensor implements the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizePerTensor; does != nil {
+		if does := backendOf(key).QuantizePerTensor; does != nil {
 			return does(c, self, scale, zero, d)
 		}
 	}
@@ -10054,7 +10054,7 @@ func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d 
 		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizePerTensorTensorQparams; does != nil {
+		if does := backendOf(key).QuantizePerTensorTensorQparams; does != nil {
 			return does(c, self, scale, zero, d)
 		}
 	}
@@ -10067,7 +10067,7 @@ func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *t
 		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizePerTensorTensors; does != nil {
+		if does := backendOf(key).QuantizePerTensorTensors; does != nil {
 			return does(c, tensors, scales, zeros, d)
 		}
 	}
@@ -10077,7 +10077,7 @@ func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *t
 // QuantizePerTensorDynamic implements the operator quantize_per_tensor_dynamic.
 func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizePerTensorDynamic; does != nil {
+		if does := backendOf(key).QuantizePerTensorDynamic; does != nil {
 			return does(c, self, d, reduce)
 		}
 	}
@@ -10090,7 +10090,7 @@ func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, 
 		if err = checkKeys("quantize_per_channel", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizePerChannel; does != nil {
+		if does := backendOf(key).QuantizePerChannel; does != nil {
 			return does(c, self, scales, zeros, axis, d)
 		}
 	}
@@ -10100,7 +10100,7 @@ func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, 
 // Dequantize implements the operator dequantize.
 func (c Ctx) Dequantize(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Dequantize; does != nil {
+		if does := backendOf(key).Dequantize; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10113,7 +10113,7 @@ func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 		if err = checkKeys("dequantize", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).DequantizeTensors; does != nil {
+		if does := backendOf(key).DequantizeTensors; does != nil {
 			return does(c, tensors)
 		}
 	}
@@ -10123,7 +10123,7 @@ func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 // IntRepr implements the operator int_repr.
 func (c Ctx) IntRepr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).IntRepr; does != nil {
+		if does := backendOf(key).IntRepr; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10133,7 +10133,7 @@ func (c Ctx) IntRepr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // QScale implements the operator q_scale.
 func (c Ctx) QScale(self *tensor.Tensor) (r0 float64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QScale; does != nil {
+		if does := backendOf(key).QScale; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10143,7 +10143,7 @@ func (c Ctx) QScale(self *tensor.Tensor) (r0 float64, err error) {
 // QZeroPoint implements the operator q_zero_point.
 func (c Ctx) QZeroPoint(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QZeroPoint; does != nil {
+		if does := backendOf(key).QZeroPoint; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10153,7 +10153,7 @@ func (c Ctx) QZeroPoint(self *tensor.Tensor) (r0 int64, err error) {
 // QPerChannelScales implements the operator q_per_channel_scales.
 func (c Ctx) QPerChannelScales(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).QPerChannelScales; does != nil {
+		if does := backendOf(key).QPerChannelScales; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10163,7 +10163,7 @@ func (c Ctx) QPerChannelScales(self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // QPerChannelZeroPoints implements the operator q_per_channel_zero_points.
 func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).QPerChannelZeroPoints; does != nil {
+		if does := backendOf(key).QPerChannelZeroPoints; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10173,7 +10173,7 @@ func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (r0 *tensor.Tensor, err 
 // QPerChannelAxis implements the operator q_per_channel_axis.
 func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QPerChannelAxis; does != nil {
+		if does := backendOf(key).QPerChannelAxis; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10183,7 +10183,7 @@ func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (r0 int64, err error) {
 // Qscheme implements the operator qscheme.
 func (c Ctx) Qscheme(self *tensor.Tensor) (r0 string, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Qscheme; does != nil {
+		if does := backendOf(key).Qscheme; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10198,7 +10198,7 @@ func (c Ctx) IsQuantized(self *tensor.Tensor) (bool, error) {
 // MakePerTensorQuantizedTensor implements the operator make_per_tensor_quantized_tensor.
 func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).MakePerTensorQuantizedTensor; does != nil {
+		if does := backendOf(key).MakePerTensorQuantizedTensor; does != nil {
 			return does(c, self, scale, zero)
 		}
 	}
@@ -10211,7 +10211,7 @@ func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, a
 		if err = checkKeys("make_per_channel_quantized_tensor", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
-		if does := backend(key).MakePerChannelQuantizedTensor; does != nil {
+		if does := backendOf(key).MakePerChannelQuantizedTensor; does != nil {
 			return does(c, self, scales, zeros, axis)
 		}
 	}
@@ -10221,7 +10221,7 @@ func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, a
 // EmptyAffineQuantized implements the operator empty_affine_quantized.
 func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(l.Keys()); key != 0 {
-		if does := backend(key).EmptyAffineQuantized; does != nil {
+		if does := backendOf(key).EmptyAffineQuantized; does != nil {
 			return does(c, size, d, l, dev, scale, zero)
 		}
 	}
@@ -10234,7 +10234,7 @@ func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.
 		if err = checkKeys("empty_per_channel_affine_quantized", key, tensor.Sparse, keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
-		if does := backend(key).EmptyPerChannelAffineQuantized; does != nil {
+		if does := backendOf(key).EmptyPerChannelAffineQuantized; does != nil {
 			return does(c, size, scales, zeros, axis, d, l, dev)
 		}
 	}
@@ -10244,7 +10244,7 @@ func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.
 // ChooseQparamsPerTensor implements the operator choose_qparams_per_tensor.
 func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (r0 float64, r1 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).ChooseQparamsPerTensor; does != nil {
+		if does := backendOf(key).ChooseQparamsPerTensor; does != nil {
 			return does(c, self, reduce)
 		}
 	}
@@ -10254,7 +10254,7 @@ func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (r0 float6
 // FakeQuantizePerTensorAffine implements the operator fake_quantize_per_tensor_affine.
 func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).FakeQuantizePerTensorAffine; does != nil {
+		if does := backendOf(key).FakeQuantizePerTensorAffine; does != nil {
 			return does(c, self, scale, zero, lo, hi)
 		}
 	}
@@ -10267,7 +10267,7 @@ func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.
 		if err = checkKeys("fake_quantize_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
-		if does := backend(key).FakeQuantizePerTensorAffineTensorQparams; does != nil {
+		if does := backendOf(key).FakeQuantizePerTensorAffineTensorQparams; does != nil {
 			return does(c, self, scale, zero, lo, hi)
 		}
 	}
@@ -10277,7 +10277,7 @@ func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.
 // FakeQuantizePerTensorAffineCachemask implements the operator fake_quantize_per_tensor_affine_cachemask.
 func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FakeQuantizePerTensorAffineCachemask; does != nil {
+		if does := backendOf(key).FakeQuantizePerTensorAffineCachemask; does != nil {
 			return does(c, self, scale, zero, lo, hi)
 		}
 	}
@@ -10290,7 +10290,7 @@ func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis
 		if err = checkKeys("fake_quantize_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
-		if does := backend(key).FakeQuantizePerChannelAffine; does != nil {
+		if does := backendOf(key).FakeQuantizePerChannelAffine; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi)
 		}
 	}
@@ -10303,7 +10303,7 @@ func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Ten
 		if err = checkKeys("fake_quantize_per_channel_affine_cachemask", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
-		if does := backend(key).FakeQuantizePerChannelAffineCachemask; does != nil {
+		if does := backendOf(key).FakeQuantizePerChannelAffineCachemask; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi)
 		}
 	}
@@ -10316,7 +10316,7 @@ func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tens
 		if err = checkKeys("fake_quantize_learnable_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
-		if does := backend(key).FakeQuantizeLearnablePerTensorAffine; does != nil {
+		if does := backendOf(key).FakeQuantizeLearnablePerTensorAffine; does != nil {
 			return does(c, self, scale, zero, lo, hi, factor)
 		}
 	}
@@ -10329,7 +10329,7 @@ func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Ten
 		if err = checkKeys("fake_quantize_learnable_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
-		if does := backend(key).FakeQuantizeLearnablePerChannelAffine; does != nil {
+		if does := backendOf(key).FakeQuantizeLearnablePerChannelAffine; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi, factor)
 		}
 	}
@@ -10342,7 +10342,7 @@ func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 
 		if err = checkKeys("quantized.add", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedAdd; does != nil {
+		if does := backendOf(key).QuantizedAdd; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
 	}
@@ -10355,7 +10355,7 @@ func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 		if err = checkKeys("quantized.add_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedAddRelu; does != nil {
+		if does := backendOf(key).QuantizedAddRelu; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
 	}
@@ -10368,7 +10368,7 @@ func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 
 		if err = checkKeys("quantized.mul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedMul; does != nil {
+		if does := backendOf(key).QuantizedMul; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
 	}
@@ -10381,7 +10381,7 @@ func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 		if err = checkKeys("quantized.mul_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedMulRelu; does != nil {
+		if does := backendOf(key).QuantizedMulRelu; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
 	}
@@ -10391,7 +10391,7 @@ func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 // QuantizedAddScalar implements the operator quantized.add_scalar.
 func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizedAddScalar; does != nil {
+		if does := backendOf(key).QuantizedAddScalar; does != nil {
 			return does(c, qa, b)
 		}
 	}
@@ -10401,7 +10401,7 @@ func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.T
 // QuantizedAddScalarRelu implements the operator quantized.add_scalar_relu.
 func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizedAddScalarRelu; does != nil {
+		if does := backendOf(key).QuantizedAddScalarRelu; does != nil {
 			return does(c, qa, b)
 		}
 	}
@@ -10411,7 +10411,7 @@ func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tens
 // QuantizedMulScalar implements the operator quantized.mul_scalar.
 func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizedMulScalar; does != nil {
+		if does := backendOf(key).QuantizedMulScalar; does != nil {
 			return does(c, qa, b)
 		}
 	}
@@ -10421,7 +10421,7 @@ func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.T
 // QuantizedMulScalarRelu implements the operator quantized.mul_scalar_relu.
 func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizedMulScalarRelu; does != nil {
+		if does := backendOf(key).QuantizedMulScalarRelu; does != nil {
 			return does(c, qa, b)
 		}
 	}
@@ -10431,7 +10431,7 @@ func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tens
 // QuantizedRelu6 implements the operator quantized.relu6.
 func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizedRelu6; does != nil {
+		if does := backendOf(key).QuantizedRelu6; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10444,7 +10444,7 @@ func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, z
 		if err = checkKeys("quantized.cat", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedCat; does != nil {
+		if does := backendOf(key).QuantizedCat; does != nil {
 			return does(c, tensors, dim, scale, zero)
 		}
 	}
@@ -10457,7 +10457,7 @@ func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (
 		if err = checkKeys("quantized.matmul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedMatmul; does != nil {
+		if does := backendOf(key).QuantizedMatmul; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
 	}
@@ -10467,7 +10467,7 @@ func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (
 // QuantizedLinearPack implements the operator quantized.linear_pack.
 func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(weight)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizedLinearPack; does != nil {
+		if does := backendOf(key).QuantizedLinearPack; does != nil {
 			return does(c, weight)
 		}
 	}
@@ -10480,7 +10480,7 @@ func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, z
 		if err = checkKeys("quantized.linear", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedLinear; does != nil {
+		if does := backendOf(key).QuantizedLinear; does != nil {
 			return does(c, self, weight, bias, scale, zero, packed)
 		}
 	}
@@ -10493,7 +10493,7 @@ func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float6
 		if err = checkKeys("quantized.linear_relu", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedLinearRelu; does != nil {
+		if does := backendOf(key).QuantizedLinearRelu; does != nil {
 			return does(c, self, weight, bias, scale, zero, packed)
 		}
 	}
@@ -10506,7 +10506,7 @@ func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bo
 		if err = checkKeys("quantized.linear_dynamic", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
 			return
 		}
-		if does := backend(key).QuantizedLinearDynamic; does != nil {
+		if does := backendOf(key).QuantizedLinearDynamic; does != nil {
 			return does(c, self, weight, bias, reduce, packed)
 		}
 	}
@@ -10516,7 +10516,7 @@ func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bo
 // ToString implements the operator to_string.
 func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).ToString
+		does := backendOf(key).ToString
 		if err = checkKeys("to_string", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10598,7 +10598,7 @@ func (c Ctx) CpuTier() (string, error) {
 // IsNonzero implements the operator is_nonzero.
 func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsNonzero; does != nil {
+		if does := backendOf(key).IsNonzero; does != nil {
 			return does(c, self)
 		}
 	}
@@ -10608,7 +10608,7 @@ func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
 // IsConj implements the operator is_conj.
 func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).IsConj
+		does := backendOf(key).IsConj
 		if err = checkKeys("is_conj", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10620,7 +10620,7 @@ func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
 // IsNeg implements the operator is_neg.
 func (c Ctx) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).IsNeg
+		does := backendOf(key).IsNeg
 		if err = checkKeys("is_neg", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10637,7 +10637,7 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 // Rand implements the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).Rand
+		does := backendOf(key).Rand
 		if err = checkKeys("rand", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10654,7 +10654,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 // Randn implements the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).Randn
+		does := backendOf(key).Randn
 		if err = checkKeys("randn", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10671,7 +10671,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 // Randint implements the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).Randint
+		does := backendOf(key).Randint
 		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10688,7 +10688,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 // RandintHigh implements the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).RandintHigh
+		does := backendOf(key).RandintHigh
 		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10705,7 +10705,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 // Randperm implements the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).Randperm
+		does := backendOf(key).Randperm
 		if err = checkKeys("randperm", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10722,7 +10722,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 // RandLike implements the operator rand_like.
 func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).RandLike
+		does := backendOf(key).RandLike
 		if err = checkKeys("rand_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10734,7 +10734,7 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 // RandnLike implements the operator randn_like.
 func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).RandnLike
+		does := backendOf(key).RandnLike
 		if err = checkKeys("randn_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10746,7 +10746,7 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 // RandintLike implements the operator randint_like.
 func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).RandintLike
+		does := backendOf(key).RandintLike
 		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10758,7 +10758,7 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 // RandintLikeHigh implements the operator randint_like.
 func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).RandintLikeHigh
+		does := backendOf(key).RandintLikeHigh
 		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10773,11 +10773,11 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 		if err = checkKeys("normal", key, keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NormalTensors == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NormalTensors == nil {
 			err = Refused("normal", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NormalTensors; does != nil {
+		if does := backendOf(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
 		}
 	}
@@ -10787,7 +10787,7 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 // NormalSize implements the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backend(key).NormalSize
+		does := backendOf(key).NormalSize
 		if err = checkKeys("normal", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10804,7 +10804,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 // Bernoulli implements the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
-		does := backend(key).Bernoulli
+		does := backendOf(key).Bernoulli
 		if err = checkKeys("bernoulli", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -10820,7 +10820,7 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 // BernoulliP implements the operator bernoulli.
 func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).BernoulliP
+		does := backendOf(key).BernoulliP
 		if err = checkKeys("bernoulli", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10832,7 +10832,7 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 // Multinomial implements the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
-		does := backend(key).Multinomial
+		does := backendOf(key).Multinomial
 		if err = checkKeys("multinomial", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -10848,7 +10848,7 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 // Poisson implements the operator poisson.
 func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).Poisson
+		does := backendOf(key).Poisson
 		if err = checkKeys("poisson", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10860,7 +10860,7 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 // Binomial implements the operator binomial.
 func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(count) | keys(prob) | c.drawing()); key != 0 {
-		does := backend(key).Binomial
+		does := backendOf(key).Binomial
 		if err = checkKeys("binomial", key, tensor.Sparse, keys(count)|keys(prob), does != nil); err != nil {
 			return
 		}
@@ -10872,7 +10872,7 @@ func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tens
 // StandardGamma implements the operator _standard_gamma.
 func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).StandardGamma
+		does := backendOf(key).StandardGamma
 		if err = checkKeys("_standard_gamma", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10884,7 +10884,7 @@ func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor
 // StandardGammaGrad implements the operator _standard_gamma_grad.
 func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(output)); key != 0 {
-		does := backend(key).StandardGammaGrad
+		does := backendOf(key).StandardGammaGrad
 		if err = checkKeys("_standard_gamma_grad", key, keys(self), keys(self)|keys(output), does != nil); err != nil {
 			return
 		}
@@ -10896,7 +10896,7 @@ func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, 
 // SampleDirichlet implements the operator _sample_dirichlet.
 func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		if does := backend(key).SampleDirichlet; does != nil {
+		if does := backendOf(key).SampleDirichlet; does != nil {
 			return does(c, self, g)
 		}
 	}
@@ -10906,7 +10906,7 @@ func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (r0 *tens
 // DirichletGrad implements the operator _dirichlet_grad.
 func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x) | keys(alpha) | keys(total)); key != 0 {
-		does := backend(key).DirichletGrad
+		does := backendOf(key).DirichletGrad
 		if err = checkKeys("_dirichlet_grad", key, tensor.Sparse, keys(x)|keys(alpha)|keys(total), does != nil); err != nil {
 			return
 		}
@@ -10918,7 +10918,7 @@ func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, e
 // FillUniform implements the operator uniform_.
 func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillUniform
+		does := backendOf(key).FillUniform
 		if err = checkKeys("uniform_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10934,7 +10934,7 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 // FillNormal implements the operator normal_.
 func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillNormal
+		does := backendOf(key).FillNormal
 		if err = checkKeys("normal_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10950,7 +10950,7 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 // FillRandom implements the operator random_.
 func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillRandom
+		does := backendOf(key).FillRandom
 		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10966,7 +10966,7 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 // FillRandomTo implements the operator random_.
 func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillRandomTo
+		does := backendOf(key).FillRandomTo
 		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10982,7 +10982,7 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 // FillRandomFrom implements the operator random_.
 func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillRandomFrom
+		does := backendOf(key).FillRandomFrom
 		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -10998,7 +10998,7 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 // FillBernoulliEach implements the operator bernoulli_.
 func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | keys(p) | c.drawing()); key != 0 {
-		does := backend(key).FillBernoulliEach
+		does := backendOf(key).FillBernoulliEach
 		if err = checkKeys("bernoulli_", key, tensor.Sparse, keys(self)|keys(p), does != nil); err != nil {
 			return
 		}
@@ -11014,7 +11014,7 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 // FillBernoulli implements the operator bernoulli_.
 func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillBernoulli
+		does := backendOf(key).FillBernoulli
 		if err = checkKeys("bernoulli_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11030,7 +11030,7 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 // FillExponential implements the operator exponential_.
 func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillExponential
+		does := backendOf(key).FillExponential
 		if err = checkKeys("exponential_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11046,7 +11046,7 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 // FillCauchy implements the operator cauchy_.
 func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillCauchy
+		does := backendOf(key).FillCauchy
 		if err = checkKeys("cauchy_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11062,7 +11062,7 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 // FillLogNormal implements the operator log_normal_.
 func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillLogNormal
+		does := backendOf(key).FillLogNormal
 		if err = checkKeys("log_normal_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11078,7 +11078,7 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 // FillGeometric implements the operator geometric_.
 func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
-		does := backend(key).FillGeometric
+		does := backendOf(key).FillGeometric
 		if err = checkKeys("geometric_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11159,7 +11159,7 @@ func (c Ctx) GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 // GeneratorSetState implements the operator generator_set_state.
 func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
 	if key := c.ahead((keys(state)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).GeneratorSetState
+		does := backendOf(key).GeneratorSetState
 		if err = checkKeys("generator_set_state", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11171,7 +11171,7 @@ func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (er
 // Sum implements the operator sum.
 func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Sum
+		does := backendOf(key).Sum
 		if err = checkKeys("sum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11187,7 +11187,7 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 // Nansum implements the operator nansum.
 func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Nansum
+		does := backendOf(key).Nansum
 		if err = checkKeys("nansum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11203,7 +11203,7 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 // Prod implements the operator prod.
 func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
-		does := backend(key).Prod
+		does := backendOf(key).Prod
 		if err = checkKeys("prod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11219,7 +11219,7 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 // Mean implements the operator mean.
 func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Mean
+		does := backendOf(key).Mean
 		if err = checkKeys("mean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11235,7 +11235,7 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 // Nanmean implements the operator nanmean.
 func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Nanmean
+		does := backendOf(key).Nanmean
 		if err = checkKeys("nanmean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11251,7 +11251,7 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 // Any implements the operator any.
 func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Any
+		does := backendOf(key).Any
 		if err = checkKeys("any", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11267,7 +11267,7 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 // All implements the operator all.
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).All
+		does := backendOf(key).All
 		if err = checkKeys("all", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11283,7 +11283,7 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 // CountNonzero implements the operator count_nonzero.
 func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).CountNonzero
+		does := backendOf(key).CountNonzero
 		if err = checkKeys("count_nonzero", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11295,7 +11295,7 @@ func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, 
 // Std implements the operator std.
 func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Std; does != nil {
+		if does := backendOf(key).Std; does != nil {
 			return does(c, self, unbiased)
 		}
 	}
@@ -11308,11 +11308,11 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).StdDim == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).StdDim == nil {
 			err = Refused("std", tensor.Quantized)
 			return
 		}
-		if does := backend(key).StdDim; does != nil {
+		if does := backendOf(key).StdDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
 		}
 	}
@@ -11322,7 +11322,7 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 // StdCorrection implements the operator std.
 func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).StdCorrection
+		does := backendOf(key).StdCorrection
 		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11338,7 +11338,7 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 // Var implements the operator var.
 func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Var; does != nil {
+		if does := backendOf(key).Var; does != nil {
 			return does(c, self, unbiased)
 		}
 	}
@@ -11351,11 +11351,11 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).VarDim == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).VarDim == nil {
 			err = Refused("var", tensor.Quantized)
 			return
 		}
-		if does := backend(key).VarDim; does != nil {
+		if does := backendOf(key).VarDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
 		}
 	}
@@ -11365,7 +11365,7 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 // VarCorrection implements the operator var.
 func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).VarCorrection
+		does := backendOf(key).VarCorrection
 		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11381,7 +11381,7 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 // StdMean implements the operator std_mean.
 func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).StdMean; does != nil {
+		if does := backendOf(key).StdMean; does != nil {
 			return does(c, self, unbiased)
 		}
 	}
@@ -11391,7 +11391,7 @@ func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 
 // StdMeanDim implements the operator std_mean.
 func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).StdMeanDim; does != nil {
+		if does := backendOf(key).StdMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
 		}
 	}
@@ -11401,7 +11401,7 @@ func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 // StdMeanCorrection implements the operator std_mean.
 func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).StdMeanCorrection
+		does := backendOf(key).StdMeanCorrection
 		if err = checkKeys("std_mean", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11413,7 +11413,7 @@ func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 // VarMean implements the operator var_mean.
 func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).VarMean; does != nil {
+		if does := backendOf(key).VarMean; does != nil {
 			return does(c, self, unbiased)
 		}
 	}
@@ -11423,7 +11423,7 @@ func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 
 // VarMeanDim implements the operator var_mean.
 func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).VarMeanDim; does != nil {
+		if does := backendOf(key).VarMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
 		}
 	}
@@ -11433,7 +11433,7 @@ func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 // VarMeanCorrection implements the operator var_mean.
 func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).VarMeanCorrection
+		does := backendOf(key).VarMeanCorrection
 		if err = checkKeys("var_mean", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -11445,7 +11445,7 @@ func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 // Norm implements the operator norm.
 func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Norm
+		does := backendOf(key).Norm
 		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11464,11 +11464,11 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NormName == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NormName == nil {
 			err = Refused("norm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NormName; does != nil {
+		if does := backendOf(key).NormName; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
 		}
 	}
@@ -11478,7 +11478,7 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 // Amax implements the operator amax.
 func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Amax
+		does := backendOf(key).Amax
 		if err = checkKeys("amax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11494,7 +11494,7 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 // Amin implements the operator amin.
 func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Amin
+		does := backendOf(key).Amin
 		if err = checkKeys("amin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11510,7 +11510,7 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 // Max implements the operator max.
 func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Max
+		does := backendOf(key).Max
 		if err = checkKeys("max", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11526,7 +11526,7 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MaxDim implements the operator max.
 func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).MaxDim
+		does := backendOf(key).MaxDim
 		if err = checkKeys("max", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11543,7 +11543,7 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 // Min implements the operator min.
 func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Min
+		does := backendOf(key).Min
 		if err = checkKeys("min", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11559,7 +11559,7 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MinDim implements the operator min.
 func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).MinDim
+		does := backendOf(key).MinDim
 		if err = checkKeys("min", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11576,7 +11576,7 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 // Maximum implements the operator max.
 func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Maximum
+		does := backendOf(key).Maximum
 		if err = checkKeys("max", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -11592,7 +11592,7 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Minimum implements the operator min.
 func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Minimum
+		does := backendOf(key).Minimum
 		if err = checkKeys("min", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -11608,7 +11608,7 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Aminmax implements the operator aminmax.
 func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
-		does := backend(key).Aminmax
+		does := backendOf(key).Aminmax
 		if err = checkKeys("aminmax", key, keys(self), keys(outMin)|keys(outMax)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11625,7 +11625,7 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 // Argmax implements the operator argmax.
 func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Argmax
+		does := backendOf(key).Argmax
 		if err = checkKeys("argmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11641,7 +11641,7 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 // Argmin implements the operator argmin.
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Argmin
+		does := backendOf(key).Argmin
 		if err = checkKeys("argmin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11657,7 +11657,7 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 // Floor implements the operator floor.
 func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Floor
+		does := backendOf(key).Floor
 		if err = checkKeys("floor", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11673,7 +11673,7 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Ceil implements the operator ceil.
 func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Ceil
+		does := backendOf(key).Ceil
 		if err = checkKeys("ceil", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11689,7 +11689,7 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Trunc implements the operator trunc.
 func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Trunc
+		does := backendOf(key).Trunc
 		if err = checkKeys("trunc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11705,7 +11705,7 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Round implements the operator round.
 func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Round
+		does := backendOf(key).Round
 		if err = checkKeys("round", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11721,7 +11721,7 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 // Frac implements the operator frac.
 func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Frac
+		does := backendOf(key).Frac
 		if err = checkKeys("frac", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11737,7 +11737,7 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ClampTensor implements the operator clamp.
 func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
-		does := backend(key).ClampTensor
+		does := backendOf(key).ClampTensor
 		if err = checkKeys("clamp", key, keys(self)|keys(low)|keys(high), keys(out)|keys(self)|keys(low)|keys(high), does != nil); err != nil {
 			return
 		}
@@ -11753,7 +11753,7 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 // Clamp implements the operator clamp.
 func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Clamp
+		does := backendOf(key).Clamp
 		if err = checkKeys("clamp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11769,7 +11769,7 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 // ClampMin implements the operator clamp_min.
 func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low)); key != 0 {
-		does := backend(key).ClampMin
+		does := backendOf(key).ClampMin
 		if err = checkKeys("clamp_min", key, keys(self)|keys(low), keys(out)|keys(self)|keys(low), does != nil); err != nil {
 			return
 		}
@@ -11785,7 +11785,7 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 // ClampMax implements the operator clamp_max.
 func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(high)); key != 0 {
-		does := backend(key).ClampMax
+		does := backendOf(key).ClampMax
 		if err = checkKeys("clamp_max", key, keys(self)|keys(high), keys(out)|keys(self)|keys(high), does != nil); err != nil {
 			return
 		}
@@ -11801,7 +11801,7 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Fmax implements the operator fmax.
 func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Fmax
+		does := backendOf(key).Fmax
 		if err = checkKeys("fmax", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -11817,7 +11817,7 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Fmin implements the operator fmin.
 func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Fmin
+		does := backendOf(key).Fmin
 		if err = checkKeys("fmin", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -11833,7 +11833,7 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Relu implements the operator relu.
 func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Relu
+		does := backendOf(key).Relu
 		if err = checkKeys("relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11849,7 +11849,7 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Where implements the operator where.
 func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Where
+		does := backendOf(key).Where
 		if err = checkKeys("where", key, keys(condition)|keys(self)|keys(other), keys(out)|keys(condition)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -11865,7 +11865,7 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 // Cumsum implements the operator cumsum.
 func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Cumsum
+		does := backendOf(key).Cumsum
 		if err = checkKeys("cumsum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11881,7 +11881,7 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 // Cumprod implements the operator cumprod.
 func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Cumprod
+		does := backendOf(key).Cumprod
 		if err = checkKeys("cumprod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11897,7 +11897,7 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 // Cummax implements the operator cummax.
 func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).Cummax
+		does := backendOf(key).Cummax
 		if err = checkKeys("cummax", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11914,7 +11914,7 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 // Cummin implements the operator cummin.
 func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).Cummin
+		does := backendOf(key).Cummin
 		if err = checkKeys("cummin", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11931,7 +11931,7 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 // Logcumsumexp implements the operator logcumsumexp.
 func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Logcumsumexp
+		does := backendOf(key).Logcumsumexp
 		if err = checkKeys("logcumsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11947,7 +11947,7 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 // Logsumexp implements the operator logsumexp.
 func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Logsumexp
+		does := backendOf(key).Logsumexp
 		if err = checkKeys("logsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -11963,7 +11963,7 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 // NnSoftmaxGradient implements the operator nn.softmax_gradient.
 func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(output)); key != 0 {
-		does := backend(key).NnSoftmaxGradient
+		does := backendOf(key).NnSoftmaxGradient
 		if err = checkKeys("nn.softmax_gradient", key, keys(given), keys(given)|keys(output), does != nil); err != nil {
 			return
 		}
@@ -11975,7 +11975,7 @@ func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarith
 // SignalWindowsBartlett implements the operator signal.windows.bartlett.
 func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsBartlett; does != nil {
+		if does := backendOf(key).SignalWindowsBartlett; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
 	}
@@ -11985,7 +11985,7 @@ func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tens
 // SignalWindowsBlackman implements the operator signal.windows.blackman.
 func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsBlackman; does != nil {
+		if does := backendOf(key).SignalWindowsBlackman; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
 	}
@@ -11995,7 +11995,7 @@ func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tens
 // SignalWindowsCosine implements the operator signal.windows.cosine.
 func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsCosine; does != nil {
+		if does := backendOf(key).SignalWindowsCosine; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
 	}
@@ -12005,7 +12005,7 @@ func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor
 // SignalWindowsExponential implements the operator signal.windows.exponential.
 func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsExponential; does != nil {
+		if does := backendOf(key).SignalWindowsExponential; does != nil {
 			return does(c, m, center, tau, sym, d, layout, dev)
 		}
 	}
@@ -12015,7 +12015,7 @@ func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym
 // SignalWindowsGaussian implements the operator signal.windows.gaussian.
 func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsGaussian; does != nil {
+		if does := backendOf(key).SignalWindowsGaussian; does != nil {
 			return does(c, m, std, sym, d, layout, dev)
 		}
 	}
@@ -12025,7 +12025,7 @@ func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType
 // SignalWindowsGeneralCosine implements the operator signal.windows.general_cosine.
 func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsGeneralCosine; does != nil {
+		if does := backendOf(key).SignalWindowsGeneralCosine; does != nil {
 			return does(c, m, weights, sym, d, layout, dev)
 		}
 	}
@@ -12035,7 +12035,7 @@ func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d 
 // SignalWindowsGeneralHamming implements the operator signal.windows.general_hamming.
 func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsGeneralHamming; does != nil {
+		if does := backendOf(key).SignalWindowsGeneralHamming; does != nil {
 			return does(c, m, alpha, sym, d, layout, dev)
 		}
 	}
@@ -12045,7 +12045,7 @@ func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dty
 // SignalWindowsHamming implements the operator signal.windows.hamming.
 func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsHamming; does != nil {
+		if does := backendOf(key).SignalWindowsHamming; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
 	}
@@ -12055,7 +12055,7 @@ func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tenso
 // SignalWindowsHann implements the operator signal.windows.hann.
 func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsHann; does != nil {
+		if does := backendOf(key).SignalWindowsHann; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
 	}
@@ -12065,7 +12065,7 @@ func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.L
 // SignalWindowsKaiser implements the operator signal.windows.kaiser.
 func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsKaiser; does != nil {
+		if does := backendOf(key).SignalWindowsKaiser; does != nil {
 			return does(c, m, beta, sym, d, layout, dev)
 		}
 	}
@@ -12075,7 +12075,7 @@ func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType,
 // SignalWindowsNuttall implements the operator signal.windows.nuttall.
 func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(layout.Keys()); key != 0 {
-		if does := backend(key).SignalWindowsNuttall; does != nil {
+		if does := backendOf(key).SignalWindowsNuttall; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
 	}
@@ -12085,7 +12085,7 @@ func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tenso
 // Sort implements the operator sort.
 func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).Sort
+		does := backendOf(key).Sort
 		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -12102,7 +12102,7 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 // SortStable implements the operator sort.
 func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).SortStable
+		does := backendOf(key).SortStable
 		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -12119,7 +12119,7 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 // Argsort implements the operator argsort.
 func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Argsort; does != nil {
+		if does := backendOf(key).Argsort; does != nil {
 			return does(c, self, dim, descending)
 		}
 	}
@@ -12129,7 +12129,7 @@ func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tenso
 // ArgsortStable implements the operator argsort.
 func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).ArgsortStable; does != nil {
+		if does := backendOf(key).ArgsortStable; does != nil {
 			return does(c, self, x2, dim, descending)
 		}
 	}
@@ -12142,11 +12142,11 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("msort", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Msort == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Msort == nil {
 			err = Refused("msort", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Msort; does != nil {
+		if does := backendOf(key).Msort; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -12156,7 +12156,7 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Topk implements the operator topk.
 func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).Topk
+		does := backendOf(key).Topk
 		if err = checkKeys("topk", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -12173,7 +12173,7 @@ func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, larg
 // Median implements the operator median.
 func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Median
+		does := backendOf(key).Median
 		if err = checkKeys("median", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -12185,7 +12185,7 @@ func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MedianDim implements the operator median.
 func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).MedianDim
+		does := backendOf(key).MedianDim
 		if err = checkKeys("median", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -12202,7 +12202,7 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 // Nanmedian implements the operator nanmedian.
 func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Nanmedian
+		does := backendOf(key).Nanmedian
 		if err = checkKeys("nanmedian", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -12214,7 +12214,7 @@ func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NanmedianDim implements the operator nanmedian.
 func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).NanmedianDim
+		does := backendOf(key).NanmedianDim
 		if err = checkKeys("nanmedian", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -12231,7 +12231,7 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 // Kthvalue implements the operator kthvalue.
 func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).Kthvalue
+		does := backendOf(key).Kthvalue
 		if err = checkKeys("kthvalue", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -12248,7 +12248,7 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 // Mode implements the operator mode.
 func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backend(key).Mode
+		does := backendOf(key).Mode
 		if err = checkKeys("mode", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -12265,7 +12265,7 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 // Searchsorted implements the operator searchsorted.
 func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
-		does := backend(key).Searchsorted
+		does := backendOf(key).Searchsorted
 		if err = checkKeys("searchsorted", key, keys(sorted)|keys(self)|keys(sorter), keys(out)|keys(sorted)|keys(self)|keys(sorter), does != nil); err != nil {
 			return
 		}
@@ -12281,7 +12281,7 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 // Bucketize implements the operator bucketize.
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
-		does := backend(key).Bucketize
+		does := backendOf(key).Bucketize
 		if err = checkKeys("bucketize", key, keys(self)|keys(boundaries), keys(out)|keys(self)|keys(boundaries), does != nil); err != nil {
 			return
 		}
@@ -12297,7 +12297,7 @@ func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right boo
 // Unique implements the operator unique.
 func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Unique
+		does := backendOf(key).Unique
 		if err = checkKeys("unique", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -12309,7 +12309,7 @@ func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, d
 // UniqueConsecutive implements the operator unique_consecutive.
 func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).UniqueConsecutive
+		does := backendOf(key).UniqueConsecutive
 		if err = checkKeys("unique_consecutive", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -12321,7 +12321,7 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 // Isin implements the operator isin.
 func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
-		does := backend(key).Isin
+		does := backendOf(key).Isin
 		if err = checkKeys("isin", key, keys(elements)|keys(testElements), keys(out)|keys(elements)|keys(testElements), does != nil); err != nil {
 			return
 		}
@@ -12340,7 +12340,7 @@ func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dty
 		if err = checkKeys("sparse_coo_tensor", key, tensor.Sparse, keys(indices)|keys(values), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseCooTensor; does != nil {
+		if does := backendOf(key).SparseCooTensor; does != nil {
 			return does(c, indices, values, size, d, dev, coalesced)
 		}
 		if c.quantized(keys(indices) | keys(values)) {
@@ -12357,7 +12357,7 @@ func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, si
 		if err = checkKeys("sparse_compressed_tensor", key, tensor.Sparse, keys(compressed)|keys(plain)|keys(values), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseCompressedTensor; does != nil {
+		if does := backendOf(key).SparseCompressedTensor; does != nil {
 			return does(c, compressed, plain, values, size, d, l, dev)
 		}
 		if c.quantized(keys(compressed) | keys(plain) | keys(values) | l.Keys()) {
@@ -12371,7 +12371,7 @@ func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, si
 // ToDense implements the operator to_dense.
 func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ToDense; does != nil {
+		if does := backendOf(key).ToDense; does != nil {
 			return does(c, self, d, x3)
 		}
 		if c.quantized(keys(self)) {
@@ -12385,7 +12385,7 @@ func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tenso
 // ToSparse implements the operator to_sparse.
 func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
-		if does := backend(key).ToSparse; does != nil {
+		if does := backendOf(key).ToSparse; does != nil {
 			return does(c, self, layout, blockSize, dense)
 		}
 		if c.quantized(keys(self) | layout.Keys()) {
@@ -12399,7 +12399,7 @@ func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int
 // ToSparseDim implements the operator to_sparse.
 func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ToSparseDim; does != nil {
+		if does := backendOf(key).ToSparseDim; does != nil {
 			return does(c, self, sparseDim)
 		}
 		if c.quantized(keys(self)) {
@@ -12413,7 +12413,7 @@ func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tenso
 // ToSparseCoo implements the operator to_sparse_coo.
 func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ToSparseCoo; does != nil {
+		if does := backendOf(key).ToSparseCoo; does != nil {
 			return does(c, self, dense)
 		}
 		if c.quantized(keys(self)) {
@@ -12427,7 +12427,7 @@ func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 // ToSparseCsr implements the operator to_sparse_csr.
 func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ToSparseCsr; does != nil {
+		if does := backendOf(key).ToSparseCsr; does != nil {
 			return does(c, self, dense)
 		}
 		if c.quantized(keys(self)) {
@@ -12441,7 +12441,7 @@ func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 // ToSparseCsc implements the operator to_sparse_csc.
 func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ToSparseCsc; does != nil {
+		if does := backendOf(key).ToSparseCsc; does != nil {
 			return does(c, self, dense)
 		}
 		if c.quantized(keys(self)) {
@@ -12455,7 +12455,7 @@ func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 // ToSparseBsr implements the operator to_sparse_bsr.
 func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ToSparseBsr; does != nil {
+		if does := backendOf(key).ToSparseBsr; does != nil {
 			return does(c, self, blockSize, dense)
 		}
 		if c.quantized(keys(self)) {
@@ -12469,7 +12469,7 @@ func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 // ToSparseBsc implements the operator to_sparse_bsc.
 func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ToSparseBsc; does != nil {
+		if does := backendOf(key).ToSparseBsc; does != nil {
 			return does(c, self, blockSize, dense)
 		}
 		if c.quantized(keys(self)) {
@@ -12483,7 +12483,7 @@ func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 // Coalesce implements the operator coalesce.
 func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Coalesce; does != nil {
+		if does := backendOf(key).Coalesce; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12497,7 +12497,7 @@ func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // IsCoalesced implements the operator is_coalesced.
 func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).IsCoalesced; does != nil {
+		if does := backendOf(key).IsCoalesced; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12511,7 +12511,7 @@ func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
 // Indices implements the operator indices.
 func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Indices; does != nil {
+		if does := backendOf(key).Indices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12525,7 +12525,7 @@ func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Values implements the operator values.
 func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Values; does != nil {
+		if does := backendOf(key).Values; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12539,7 +12539,7 @@ func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // RawIndices implements the operator coo_indices.
 func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).RawIndices; does != nil {
+		if does := backendOf(key).RawIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12553,7 +12553,7 @@ func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // RawValues implements the operator coo_values.
 func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).RawValues; does != nil {
+		if does := backendOf(key).RawValues; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12567,7 +12567,7 @@ func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // CrowIndices implements the operator crow_indices.
 func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).CrowIndices; does != nil {
+		if does := backendOf(key).CrowIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12581,7 +12581,7 @@ func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ColIndices implements the operator col_indices.
 func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).ColIndices; does != nil {
+		if does := backendOf(key).ColIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12595,7 +12595,7 @@ func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // CcolIndices implements the operator ccol_indices.
 func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).CcolIndices; does != nil {
+		if does := backendOf(key).CcolIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12609,7 +12609,7 @@ func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // RowIndices implements the operator row_indices.
 func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).RowIndices; does != nil {
+		if does := backendOf(key).RowIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12623,7 +12623,7 @@ func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // SparseDim implements the operator sparse_dim.
 func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).SparseDim; does != nil {
+		if does := backendOf(key).SparseDim; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12637,7 +12637,7 @@ func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
 // DenseDim implements the operator dense_dim.
 func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).DenseDim; does != nil {
+		if does := backendOf(key).DenseDim; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12651,7 +12651,7 @@ func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
 // Nnz implements the operator nnz.
 func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).Nnz; does != nil {
+		if does := backendOf(key).Nnz; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
@@ -12668,7 +12668,7 @@ func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err = checkKeys("sparse_mask", key, tensor.Sparse, keys(self)|keys(mask), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseMask; does != nil {
+		if does := backendOf(key).SparseMask; does != nil {
 			return does(c, self, mask)
 		}
 		if c.quantized(keys(self) | keys(mask)) {
@@ -12682,7 +12682,7 @@ func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SparseResize implements the operator sparse_resize_.
 func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SparseResize; does != nil {
+		if does := backendOf(key).SparseResize; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
 		}
 		if c.quantized(keys(self)) {
@@ -12696,7 +12696,7 @@ func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDim
 // SparseResizeAndClear implements the operator sparse_resize_and_clear_.
 func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SparseResizeAndClear; does != nil {
+		if does := backendOf(key).SparseResizeAndClear; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
 		}
 		if c.quantized(keys(self)) {
@@ -12713,7 +12713,7 @@ func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 		if err = checkKeys("resize_as_sparse_", key, tensor.Sparse, keys(self)|keys(template), true); err != nil {
 			return
 		}
-		if does := backend(key).ResizeAsSparse; does != nil {
+		if does := backendOf(key).ResizeAsSparse; does != nil {
 			return does(c, self, template)
 		}
 		if c.quantized(keys(self) | keys(template)) {
@@ -12727,7 +12727,7 @@ func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 // MarkCoalesced implements the operator mark_coalesced_.
 func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).MarkCoalesced; does != nil {
+		if does := backendOf(key).MarkCoalesced; does != nil {
 			return does(c, self, coalesced)
 		}
 		if c.quantized(keys(self)) {
@@ -12744,7 +12744,7 @@ func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("smm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).Smm; does != nil {
+		if does := backendOf(key).Smm; does != nil {
 			return does(c, self, mat2)
 		}
 		if c.quantized(keys(self) | keys(mat2)) {
@@ -12761,7 +12761,7 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 		if err = checkKeys("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).Sspaddmm; does != nil {
+		if does := backendOf(key).Sspaddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
 		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
@@ -12778,7 +12778,7 @@ func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err = checkKeys("hspmm", key, keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).Hspmm; does != nil {
+		if does := backendOf(key).Hspmm; does != nil {
 			return does(c, out, mat1, mat2)
 		}
 		if c.quantized(keys(out) | keys(mat1) | keys(mat2)) {
@@ -12792,7 +12792,7 @@ func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SparseSum implements the operator sparse.sum.
 func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SparseSum; does != nil {
+		if does := backendOf(key).SparseSum; does != nil {
 			return does(c, self, dim, d)
 		}
 		if c.quantized(keys(self)) {
@@ -12809,7 +12809,7 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseMm; does != nil {
+		if does := backendOf(key).SparseMm; does != nil {
 			return does(c, self, mat2)
 		}
 		if c.quantized(keys(self) | keys(mat2)) {
@@ -12826,7 +12826,7 @@ func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tenso
 		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseMmReduce; does != nil {
+		if does := backendOf(key).SparseMmReduce; does != nil {
 			return does(c, self, mat2, reduce)
 		}
 		if c.quantized(keys(self) | keys(mat2)) {
@@ -12843,7 +12843,7 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 		if err = checkKeys("sparse.addmm", key, tensor.Sparse, keys(self)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseAddmm; does != nil {
+		if does := backendOf(key).SparseAddmm; does != nil {
 			return does(c, self, mat1, mat2, beta, alpha)
 		}
 		if c.quantized(keys(self) | keys(mat1) | keys(mat2)) {
@@ -12860,7 +12860,7 @@ func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alph
 		if err = checkKeys("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseSampledAddmm; does != nil {
+		if does := backendOf(key).SparseSampledAddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
 		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
@@ -12874,7 +12874,7 @@ func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alph
 // SparseSoftmax implements the operator sparse.softmax.
 func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SparseSoftmax; does != nil {
+		if does := backendOf(key).SparseSoftmax; does != nil {
 			return does(c, self, dim, d)
 		}
 		if c.quantized(keys(self)) {
@@ -12888,7 +12888,7 @@ func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *t
 // SparseLogSoftmax implements the operator sparse.log_softmax.
 func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SparseLogSoftmax; does != nil {
+		if does := backendOf(key).SparseLogSoftmax; does != nil {
 			return does(c, self, dim, d)
 		}
 		if c.quantized(keys(self)) {
@@ -12905,7 +12905,7 @@ func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l te
 		if err = checkKeys("sparse.spdiags", key, tensor.Sparse, keys(diagonals)|keys(offsets), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseSpdiags; does != nil {
+		if does := backendOf(key).SparseSpdiags; does != nil {
 			return does(c, diagonals, offsets, size, l)
 		}
 		if c.quantized(keys(diagonals) | keys(offsets) | l.Keys()) {
@@ -12922,7 +12922,7 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if err = checkKeys("sparse.spsolve", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).SparseSpsolve; does != nil {
+		if does := backendOf(key).SparseSpsolve; does != nil {
 			return does(c, self, other)
 		}
 		if c.quantized(keys(self) | keys(other)) {
@@ -12936,7 +12936,7 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 // CsrSpmm implements the operator csr_spmm.
 func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
-		does := backend(key).CsrSpmm
+		does := backendOf(key).CsrSpmm
 		if err = checkKeys("csr_spmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(mat), does != nil); err != nil {
 			return
 		}
@@ -12948,7 +12948,7 @@ func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, 
 // CsrSddmm implements the operator csr_sddmm.
 func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
-		does := backend(key).CsrSddmm
+		does := backendOf(key).CsrSddmm
 		if err = checkKeys("csr_sddmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(mat1)|keys(mat2), does != nil); err != nil {
 			return
 		}
@@ -12960,7 +12960,7 @@ func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, 
 // CsrSpgemm implements the operator csr_spgemm.
 func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
-		does := backend(key).CsrSpgemm
+		does := backendOf(key).CsrSpgemm
 		if err = checkKeys("csr_spgemm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
 			return
 		}
@@ -12972,7 +12972,7 @@ func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tens
 // CsrSpadd implements the operator csr_spadd.
 func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
-		does := backend(key).CsrSpadd
+		does := backendOf(key).CsrSpadd
 		if err = checkKeys("csr_spadd", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
 			return
 		}
@@ -12984,7 +12984,7 @@ func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tenso
 // Erf implements the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Erf
+		does := backendOf(key).Erf
 		if err = checkKeys("erf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13000,7 +13000,7 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Erfc implements the operator erfc.
 func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Erfc
+		does := backendOf(key).Erfc
 		if err = checkKeys("erfc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13016,7 +13016,7 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Erfinv implements the operator erfinv.
 func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backend(key).Erfinv
+		does := backendOf(key).Erfinv
 		if err = checkKeys("erfinv", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13032,7 +13032,7 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Lgamma implements the operator lgamma.
 func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Lgamma
+		does := backendOf(key).Lgamma
 		if err = checkKeys("lgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13048,7 +13048,7 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Digamma implements the operator digamma.
 func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Digamma
+		does := backendOf(key).Digamma
 		if err = checkKeys("digamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13064,7 +13064,7 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // I0 implements the operator i0.
 func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).I0
+		does := backendOf(key).I0
 		if err = checkKeys("i0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13080,7 +13080,7 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sinc implements the operator sinc.
 func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Sinc
+		does := backendOf(key).Sinc
 		if err = checkKeys("sinc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13096,7 +13096,7 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Logit implements the operator logit.
 func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Logit
+		does := backendOf(key).Logit
 		if err = checkKeys("logit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13112,7 +13112,7 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 // Polygamma implements the operator polygamma.
 func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Polygamma
+		does := backendOf(key).Polygamma
 		if err = checkKeys("polygamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13128,7 +13128,7 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 // Mvlgamma implements the operator mvlgamma.
 func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Mvlgamma
+		does := backendOf(key).Mvlgamma
 		if err = checkKeys("mvlgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13144,7 +13144,7 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 // Igamma implements the operator igamma.
 func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Igamma
+		does := backendOf(key).Igamma
 		if err = checkKeys("igamma", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13160,7 +13160,7 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 // Igammac implements the operator igammac.
 func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Igammac
+		does := backendOf(key).Igammac
 		if err = checkKeys("igammac", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13176,7 +13176,7 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Logaddexp implements the operator logaddexp.
 func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Logaddexp
+		does := backendOf(key).Logaddexp
 		if err = checkKeys("logaddexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13192,7 +13192,7 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Logaddexp2 implements the operator logaddexp2.
 func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Logaddexp2
+		does := backendOf(key).Logaddexp2
 		if err = checkKeys("logaddexp2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13208,7 +13208,7 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // Xlogy implements the operator xlogy.
 func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Xlogy
+		does := backendOf(key).Xlogy
 		if err = checkKeys("xlogy", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13224,7 +13224,7 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Gcd implements the operator gcd.
 func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Gcd
+		does := backendOf(key).Gcd
 		if err = checkKeys("gcd", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13240,7 +13240,7 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Lcm implements the operator lcm.
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backend(key).Lcm
+		does := backendOf(key).Lcm
 		if err = checkKeys("lcm", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13256,7 +13256,7 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Nextafter implements the operator nextafter.
 func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Nextafter
+		does := backendOf(key).Nextafter
 		if err = checkKeys("nextafter", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13272,7 +13272,7 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Heaviside implements the operator heaviside.
 func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(values)); key != 0 {
-		does := backend(key).Heaviside
+		does := backendOf(key).Heaviside
 		if err = checkKeys("heaviside", key, keys(self)|keys(values), keys(out)|keys(self)|keys(values), does != nil); err != nil {
 			return
 		}
@@ -13288,7 +13288,7 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 // Ldexp implements the operator ldexp.
 func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).Ldexp
+		does := backendOf(key).Ldexp
 		if err = checkKeys("ldexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13304,7 +13304,7 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Frexp implements the operator frexp.
 func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
-		does := backend(key).Frexp
+		does := backendOf(key).Frexp
 		if err = checkKeys("frexp", key, tensor.Sparse, keys(mantissa)|keys(exponent)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13321,7 +13321,7 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 // NanToNum implements the operator nan_to_num.
 func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).NanToNum
+		does := backendOf(key).NanToNum
 		if err = checkKeys("nan_to_num", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13337,7 +13337,7 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 // Deg2rad implements the operator deg2rad.
 func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Deg2rad
+		does := backendOf(key).Deg2rad
 		if err = checkKeys("deg2rad", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13353,7 +13353,7 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Rad2deg implements the operator rad2deg.
 func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Rad2deg
+		does := backendOf(key).Rad2deg
 		if err = checkKeys("rad2deg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13369,7 +13369,7 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // SpecialXlog1py implements the operator special.xlog1py.
 func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).SpecialXlog1py
+		does := backendOf(key).SpecialXlog1py
 		if err = checkKeys("special.xlog1py", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13385,7 +13385,7 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 // SpecialZeta implements the operator special.zeta.
 func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backend(key).SpecialZeta
+		does := backendOf(key).SpecialZeta
 		if err = checkKeys("special.zeta", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -13401,7 +13401,7 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 // SpecialEntr implements the operator special.entr.
 func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialEntr
+		does := backendOf(key).SpecialEntr
 		if err = checkKeys("special.entr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13417,7 +13417,7 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SpecialErfcx implements the operator special.erfcx.
 func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialErfcx
+		does := backendOf(key).SpecialErfcx
 		if err = checkKeys("special.erfcx", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13433,7 +13433,7 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // SpecialNdtr implements the operator special.ndtr.
 func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialNdtr
+		does := backendOf(key).SpecialNdtr
 		if err = checkKeys("special.ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13449,7 +13449,7 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SpecialLogNdtr implements the operator special.log_ndtr.
 func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialLogNdtr
+		does := backendOf(key).SpecialLogNdtr
 		if err = checkKeys("special.log_ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13465,7 +13465,7 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 // SpecialNdtri implements the operator special.ndtri.
 func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialNdtri
+		does := backendOf(key).SpecialNdtri
 		if err = checkKeys("special.ndtri", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13481,7 +13481,7 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // SpecialI0e implements the operator special.i0e.
 func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialI0e
+		does := backendOf(key).SpecialI0e
 		if err = checkKeys("special.i0e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13497,7 +13497,7 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // SpecialI1 implements the operator special.i1.
 func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialI1
+		does := backendOf(key).SpecialI1
 		if err = checkKeys("special.i1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13513,7 +13513,7 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // SpecialI1e implements the operator special.i1e.
 func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialI1e
+		does := backendOf(key).SpecialI1e
 		if err = checkKeys("special.i1e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13529,7 +13529,7 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // SpecialBesselJ0 implements the operator special.bessel_j0.
 func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialBesselJ0
+		does := backendOf(key).SpecialBesselJ0
 		if err = checkKeys("special.bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13545,7 +13545,7 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselJ1 implements the operator special.bessel_j1.
 func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialBesselJ1
+		does := backendOf(key).SpecialBesselJ1
 		if err = checkKeys("special.bessel_j1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13561,7 +13561,7 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselY0 implements the operator special.bessel_y0.
 func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialBesselY0
+		does := backendOf(key).SpecialBesselY0
 		if err = checkKeys("special.bessel_y0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13577,7 +13577,7 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselY1 implements the operator special.bessel_y1.
 func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialBesselY1
+		does := backendOf(key).SpecialBesselY1
 		if err = checkKeys("special.bessel_y1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13593,7 +13593,7 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialModifiedBesselK0
+		does := backendOf(key).SpecialModifiedBesselK0
 		if err = checkKeys("special.modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13609,7 +13609,7 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 // SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialModifiedBesselK1
+		does := backendOf(key).SpecialModifiedBesselK1
 		if err = checkKeys("special.modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13625,7 +13625,7 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 // SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialScaledModifiedBesselK0
+		does := backendOf(key).SpecialScaledModifiedBesselK0
 		if err = checkKeys("special.scaled_modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13641,7 +13641,7 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 // SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SpecialScaledModifiedBesselK1
+		does := backendOf(key).SpecialScaledModifiedBesselK1
 		if err = checkKeys("special.scaled_modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13657,7 +13657,7 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 // SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialSphericalBesselJ0
+		does := backendOf(key).SpecialSphericalBesselJ0
 		if err = checkKeys("special.spherical_bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13673,7 +13673,7 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 // SpecialAiryAi implements the operator special.airy_ai.
 func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialAiryAi
+		does := backendOf(key).SpecialAiryAi
 		if err = checkKeys("special.airy_ai", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -13689,7 +13689,7 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialChebyshevPolynomialT
+		does := backendOf(key).SpecialChebyshevPolynomialT
 		if err = checkKeys("special.chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13705,7 +13705,7 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialChebyshevPolynomialU
+		does := backendOf(key).SpecialChebyshevPolynomialU
 		if err = checkKeys("special.chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13721,7 +13721,7 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialChebyshevPolynomialV
+		does := backendOf(key).SpecialChebyshevPolynomialV
 		if err = checkKeys("special.chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13737,7 +13737,7 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialChebyshevPolynomialW
+		does := backendOf(key).SpecialChebyshevPolynomialW
 		if err = checkKeys("special.chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13753,7 +13753,7 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
 func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialHermitePolynomialH
+		does := backendOf(key).SpecialHermitePolynomialH
 		if err = checkKeys("special.hermite_polynomial_h", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13769,7 +13769,7 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 // SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
 func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialHermitePolynomialHe
+		does := backendOf(key).SpecialHermitePolynomialHe
 		if err = checkKeys("special.hermite_polynomial_he", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13785,7 +13785,7 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
 func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialLaguerrePolynomialL
+		does := backendOf(key).SpecialLaguerrePolynomialL
 		if err = checkKeys("special.laguerre_polynomial_l", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13801,7 +13801,7 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
 func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialLegendrePolynomialP
+		does := backendOf(key).SpecialLegendrePolynomialP
 		if err = checkKeys("special.legendre_polynomial_p", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13817,7 +13817,7 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
 func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialShiftedChebyshevPolynomialT
+		does := backendOf(key).SpecialShiftedChebyshevPolynomialT
 		if err = checkKeys("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13833,7 +13833,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
 func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialShiftedChebyshevPolynomialU
+		does := backendOf(key).SpecialShiftedChebyshevPolynomialU
 		if err = checkKeys("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13849,7 +13849,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
 func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialShiftedChebyshevPolynomialV
+		does := backendOf(key).SpecialShiftedChebyshevPolynomialV
 		if err = checkKeys("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13865,7 +13865,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
 func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backend(key).SpecialShiftedChebyshevPolynomialW
+		does := backendOf(key).SpecialShiftedChebyshevPolynomialW
 		if err = checkKeys("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
 		}
@@ -13884,11 +13884,11 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 		if err = checkKeys("diff", key, keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Diff == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Diff == nil {
 			err = Refused("diff", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Diff; does != nil {
+		if does := backendOf(key).Diff; does != nil {
 			return does(c, out, self, n, dim, prepend, append)
 		}
 	}
@@ -13898,7 +13898,7 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 // Trapezoid implements the operator trapezoid.
 func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(y)); key != 0 {
-		if does := backend(key).Trapezoid; does != nil {
+		if does := backendOf(key).Trapezoid; does != nil {
 			return does(c, y, dx, dim)
 		}
 	}
@@ -13911,7 +13911,7 @@ func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err 
 		if err = checkKeys("trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
 			return
 		}
-		if does := backend(key).TrapezoidX; does != nil {
+		if does := backendOf(key).TrapezoidX; does != nil {
 			return does(c, y, x, dim)
 		}
 	}
@@ -13921,7 +13921,7 @@ func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err 
 // CumulativeTrapezoid implements the operator cumulative_trapezoid.
 func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(y)); key != 0 {
-		if does := backend(key).CumulativeTrapezoid; does != nil {
+		if does := backendOf(key).CumulativeTrapezoid; does != nil {
 			return does(c, y, dx, dim)
 		}
 	}
@@ -13934,7 +13934,7 @@ func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Te
 		if err = checkKeys("cumulative_trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
 			return
 		}
-		if does := backend(key).CumulativeTrapezoidX; does != nil {
+		if does := backendOf(key).CumulativeTrapezoidX; does != nil {
 			return does(c, y, x, dim)
 		}
 	}
@@ -13947,7 +13947,7 @@ func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tens
 		if err = checkKeys("cov", key, tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), true); err != nil {
 			return
 		}
-		if does := backend(key).Cov; does != nil {
+		if does := backendOf(key).Cov; does != nil {
 			return does(c, self, correction, fweights, aweights)
 		}
 	}
@@ -13957,7 +13957,7 @@ func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tens
 // Corrcoef implements the operator corrcoef.
 func (c Ctx) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Corrcoef; does != nil {
+		if does := backendOf(key).Corrcoef; does != nil {
 			return does(c, self)
 		}
 	}
@@ -13970,11 +13970,11 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Ten
 		if err = checkKeys("cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Cross == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Cross == nil {
 			err = Refused("cross", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Cross; does != nil {
+		if does := backendOf(key).Cross; does != nil {
 			return does(c, out, self, other, dim)
 		}
 	}
@@ -13984,7 +13984,7 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Ten
 // Trace implements the operator trace.
 func (c Ctx) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
-		if does := backend(key).Trace; does != nil {
+		if does := backendOf(key).Trace; does != nil {
 			return does(c, self)
 		}
 	}
@@ -13997,7 +13997,7 @@ func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor
 		if err = checkKeys("dist", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).Dist; does != nil {
+		if does := backendOf(key).Dist; does != nil {
 			return does(c, self, other, p)
 		}
 	}
@@ -14007,7 +14007,7 @@ func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor
 // Bincount implements the operator bincount.
 func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weights)); key != 0 {
-		does := backend(key).Bincount
+		does := backendOf(key).Bincount
 		if err = checkKeys("bincount", key, tensor.Sparse, keys(self)|keys(weights), does != nil); err != nil {
 			return
 		}
@@ -14019,7 +14019,7 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 // Histc implements the operator histc.
 func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backend(key).Histc
+		does := backendOf(key).Histc
 		if err = checkKeys("histc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14035,7 +14035,7 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 // Histogram implements the operator histogram.
 func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
-		does := backend(key).Histogram
+		does := backendOf(key).Histogram
 		if err = checkKeys("histogram", key, keys(self)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -14052,7 +14052,7 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 // HistogramEdges implements the operator histogram.
 func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
-		does := backend(key).HistogramEdges
+		does := backendOf(key).HistogramEdges
 		if err = checkKeys("histogram", key, keys(self)|keys(bins)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -14069,7 +14069,7 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 // Histogramdd implements the operator histogramdd.
 func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
-		does := backend(key).Histogramdd
+		does := backendOf(key).Histogramdd
 		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -14081,7 +14081,7 @@ func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, we
 // HistogramddEdges implements the operator histogramdd.
 func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
-		does := backend(key).HistogramddEdges
+		does := backendOf(key).HistogramddEdges
 		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keysOf(bins)|keys(weight), does != nil); err != nil {
 			return
 		}
@@ -14096,11 +14096,11 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 		if err = checkKeys("quantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Quantile == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Quantile == nil {
 			err = Refused("quantile", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Quantile; does != nil {
+		if does := backendOf(key).Quantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
 		}
 	}
@@ -14113,11 +14113,11 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 		if err = checkKeys("nanquantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Nanquantile == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Nanquantile == nil {
 			err = Refused("nanquantile", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Nanquantile; does != nil {
+		if does := backendOf(key).Nanquantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
 		}
 	}
@@ -14127,7 +14127,7 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 // Gradient implements the operator gradient.
 func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).Gradient; does != nil {
+		if does := backendOf(key).Gradient; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
 	}
@@ -14137,7 +14137,7 @@ func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, e
 // GradientScalars implements the operator gradient.
 func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).GradientScalars; does != nil {
+		if does := backendOf(key).GradientScalars; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
 	}
@@ -14150,7 +14150,7 @@ func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims
 		if err = checkKeys("gradient", key, tensor.Sparse, keys(self)|keysOf(spacing), true); err != nil {
 			return
 		}
-		if does := backend(key).GradientTensors; does != nil {
+		if does := backendOf(key).GradientTensors; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
 	}
@@ -14163,11 +14163,11 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 		if err = checkKeys("renorm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).Renorm == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Renorm == nil {
 			err = Refused("renorm", tensor.Quantized)
 			return
 		}
-		if does := backend(key).Renorm; does != nil {
+		if does := backendOf(key).Renorm; does != nil {
 			return does(c, out, self, p, dim, maxnorm)
 		}
 	}
@@ -14193,7 +14193,7 @@ func (c Ctx) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.D
 // DataPtr implements the operator data_ptr.
 func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).DataPtr
+		does := backendOf(key).DataPtr
 		if err = checkKeys("data_ptr", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14205,7 +14205,7 @@ func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 // IsReadOnly implements the operator is_read_only.
 func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).IsReadOnly
+		does := backendOf(key).IsReadOnly
 		if err = checkKeys("is_read_only", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14217,7 +14217,7 @@ func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 // UntypedStorage implements the operator untyped_storage.
 func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).UntypedStorage
+		does := backendOf(key).UntypedStorage
 		if err = checkKeys("untyped_storage", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14229,7 +14229,7 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 // Lend implements the operator lend.
 func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).Lend
+		does := backendOf(key).Lend
 		if err = checkKeys("lend", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14241,7 +14241,7 @@ func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, 
 // FromFile implements the operator from_file.
 func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(l.Keys()); key != 0 {
-		does := backend(key).FromFile
+		does := backendOf(key).FromFile
 		if err = checkKeys("from_file", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14254,7 +14254,7 @@ func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DTy
 // ShareMemory implements the operator share_memory_.
 func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).ShareMemory
+		does := backendOf(key).ShareMemory
 		if err = checkKeys("share_memory_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14267,7 +14267,7 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 // IsShared implements the operator is_shared.
 func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).IsShared
+		does := backendOf(key).IsShared
 		if err = checkKeys("is_shared", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14279,7 +14279,7 @@ func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 // PinMemory implements the operator pin_memory.
 func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).PinMemory
+		does := backendOf(key).PinMemory
 		if err = checkKeys("pin_memory", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14291,7 +14291,7 @@ func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // RecordStream implements the operator record_stream.
 func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).RecordStream
+		does := backendOf(key).RecordStream
 		if err = checkKeys("record_stream", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14303,7 +14303,7 @@ func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
 // IsPinned implements the operator is_pinned.
 func (c Ctx) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).IsPinned
+		does := backendOf(key).IsPinned
 		if err = checkKeys("is_pinned", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14482,7 +14482,7 @@ func (c Ctx) FailAllocation(countdown int64) error {
 // View implements the operator view.
 func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).View
+		does := backendOf(key).View
 		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14494,7 +14494,7 @@ func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err err
 // ViewDtype implements the operator view.
 func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backend(key).ViewDtype
+		does := backendOf(key).ViewDtype
 		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14509,7 +14509,7 @@ func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("view_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ViewAs; does != nil {
+		if does := backendOf(key).ViewAs; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -14519,7 +14519,7 @@ func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Reshape implements the operator reshape.
 func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Reshape
+		does := backendOf(key).Reshape
 		if err = checkKeys("reshape", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14531,7 +14531,7 @@ func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err 
 // ReshapeAs implements the operator reshape_as.
 func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
-		does := backend(key).ReshapeAs
+		does := backendOf(key).ReshapeAs
 		if err = checkKeys("reshape_as", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
 		}
@@ -14543,7 +14543,7 @@ func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Flatten implements the operator flatten.
 func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Flatten
+		does := backendOf(key).Flatten
 		if err = checkKeys("flatten", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14555,7 +14555,7 @@ func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, 
 // FlattenOutDim implements the operator flatten.
 func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FlattenOutDim; does != nil {
+		if does := backendOf(key).FlattenOutDim; does != nil {
 			return does(c, self, start, end, outDim)
 		}
 	}
@@ -14565,7 +14565,7 @@ func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string)
 // FlattenDims implements the operator flatten.
 func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FlattenDims; does != nil {
+		if does := backendOf(key).FlattenDims; does != nil {
 			return does(c, self, dims, outDim)
 		}
 	}
@@ -14575,7 +14575,7 @@ func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (r0 *
 // Unflatten implements the operator unflatten.
 func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Unflatten
+		does := backendOf(key).Unflatten
 		if err = checkKeys("unflatten", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14587,7 +14587,7 @@ func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tenso
 // UnflattenNames implements the operator unflatten_names.
 func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnflattenNames; does != nil {
+		if does := backendOf(key).UnflattenNames; does != nil {
 			return does(c, self, dim, sizes, names)
 		}
 	}
@@ -14597,7 +14597,7 @@ func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names
 // Ravel implements the operator ravel.
 func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Ravel
+		does := backendOf(key).Ravel
 		if err = checkKeys("ravel", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14609,7 +14609,7 @@ func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // TransposeMatrix implements the operator t.
 func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).TransposeMatrix
+		does := backendOf(key).TransposeMatrix
 		if err = checkKeys("t", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14625,7 +14625,7 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Transpose implements the operator transpose.
 func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Transpose
+		does := backendOf(key).Transpose
 		if err = checkKeys("transpose", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14641,7 +14641,7 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 // Permute implements the operator permute.
 func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Permute
+		does := backendOf(key).Permute
 		if err = checkKeys("permute", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14653,7 +14653,7 @@ func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err 
 // Movedim implements the operator movedim.
 func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Movedim
+		does := backendOf(key).Movedim
 		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14665,7 +14665,7 @@ func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor
 // MovedimList implements the operator movedim.
 func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).MovedimList
+		does := backendOf(key).MovedimList
 		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14677,7 +14677,7 @@ func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *
 // TransposeAll implements the operator T.
 func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).TransposeAll
+		does := backendOf(key).TransposeAll
 		if err = checkKeys("T", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14689,7 +14689,7 @@ func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // TransposeLast implements the operator mT.
 func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).TransposeLast
+		does := backendOf(key).TransposeLast
 		if err = checkKeys("mT", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14701,7 +14701,7 @@ func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Adjoint implements the operator mH.
 func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Adjoint
+		does := backendOf(key).Adjoint
 		if err = checkKeys("mH", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14713,7 +14713,7 @@ func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // AdjointMatrix implements the operator H.
 func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).AdjointMatrix
+		does := backendOf(key).AdjointMatrix
 		if err = checkKeys("H", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14725,7 +14725,7 @@ func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Expand implements the operator expand.
 func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Expand
+		does := backendOf(key).Expand
 		if err = checkKeys("expand", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14740,7 +14740,7 @@ func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if err = checkKeys("expand_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
-		if does := backend(key).ExpandAs; does != nil {
+		if does := backendOf(key).ExpandAs; does != nil {
 			return does(c, self, other)
 		}
 	}
@@ -14750,7 +14750,7 @@ func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // BroadcastTo implements the operator broadcast_to.
 func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).BroadcastTo
+		does := backendOf(key).BroadcastTo
 		if err = checkKeys("broadcast_to", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14762,7 +14762,7 @@ func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, 
 // Squeeze implements the operator squeeze.
 func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Squeeze
+		does := backendOf(key).Squeeze
 		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14778,7 +14778,7 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // SqueezeDim implements the operator squeeze.
 func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SqueezeDim
+		does := backendOf(key).SqueezeDim
 		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14794,7 +14794,7 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 // SqueezeDims implements the operator squeeze.
 func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).SqueezeDims
+		does := backendOf(key).SqueezeDims
 		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14810,7 +14810,7 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 // Unsqueeze implements the operator unsqueeze.
 func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).Unsqueeze
+		does := backendOf(key).Unsqueeze
 		if err = checkKeys("unsqueeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14826,7 +14826,7 @@ func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, 
 // Narrow implements the operator narrow.
 func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Narrow
+		does := backendOf(key).Narrow
 		if err = checkKeys("narrow", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14841,7 +14841,7 @@ func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, 
 		if err = checkKeys("narrow", key, tensor.Sparse, keys(self)|keys(start), true); err != nil {
 			return
 		}
-		if does := backend(key).NarrowTensor; does != nil {
+		if does := backendOf(key).NarrowTensor; does != nil {
 			return does(c, self, dim, start, length)
 		}
 	}
@@ -14851,7 +14851,7 @@ func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, 
 // Select implements the operator select.
 func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Select
+		does := backendOf(key).Select
 		if err = checkKeys("select", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14863,7 +14863,7 @@ func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, e
 // Slice implements the operator slice.
 func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Slice
+		does := backendOf(key).Slice
 		if err = checkKeys("slice", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14875,7 +14875,7 @@ func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int6
 // AsStrided implements the operator as_strided.
 func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		does := backend(key).AsStrided
+		does := backendOf(key).AsStrided
 		if err = checkKeys("as_strided", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
 		}
@@ -14891,7 +14891,7 @@ func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset op
 // Unfold implements the operator unfold.
 func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Unfold
+		does := backendOf(key).Unfold
 		if err = checkKeys("unfold", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14903,7 +14903,7 @@ func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tens
 // Diagonal implements the operator diagonal.
 func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Diagonal
+		does := backendOf(key).Diagonal
 		if err = checkKeys("diagonal", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14915,7 +14915,7 @@ func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor
 // DiagonalOutdim implements the operator diagonal.
 func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).DiagonalOutdim; does != nil {
+		if does := backendOf(key).DiagonalOutdim; does != nil {
 			return does(c, self, outdim, dim1, dim2, offset)
 		}
 	}
@@ -14925,7 +14925,7 @@ func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offs
 // Detach implements the operator detach.
 func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Detach
+		does := backendOf(key).Detach
 		if err = checkKeys("detach", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14937,7 +14937,7 @@ func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Unbind implements the operator unbind.
 func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Unbind
+		does := backendOf(key).Unbind
 		if err = checkKeys("unbind", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14949,7 +14949,7 @@ func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err er
 // Split implements the operator split.
 func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Split
+		does := backendOf(key).Split
 		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14961,7 +14961,7 @@ func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tens
 // SplitWithSizes implements the operator split.
 func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).SplitWithSizes
+		does := backendOf(key).SplitWithSizes
 		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14973,7 +14973,7 @@ func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 [
 // Chunk implements the operator chunk.
 func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Chunk
+		does := backendOf(key).Chunk
 		if err = checkKeys("chunk", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14985,7 +14985,7 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 // UnsafeChunk implements the operator unsafe_chunk.
 func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).UnsafeChunk
+		does := backendOf(key).UnsafeChunk
 		if err = checkKeys("unsafe_chunk", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -14997,7 +14997,7 @@ func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.T
 // UnsafeSplit implements the operator unsafe_split.
 func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).UnsafeSplit
+		does := backendOf(key).UnsafeSplit
 		if err = checkKeys("unsafe_split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15009,7 +15009,7 @@ func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tenso
 // UnsafeSplitWithSizes implements the operator unsafe_split_with_sizes.
 func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).UnsafeSplitWithSizes
+		does := backendOf(key).UnsafeSplitWithSizes
 		if err = checkKeys("unsafe_split_with_sizes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15021,7 +15021,7 @@ func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64)
 // TensorSplit implements the operator tensor_split.
 func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).TensorSplit
+		does := backendOf(key).TensorSplit
 		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15033,7 +15033,7 @@ func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor
 // TensorSplitIndices implements the operator tensor_split.
 func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).TensorSplitIndices
+		does := backendOf(key).TensorSplitIndices
 		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15048,7 +15048,7 @@ func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64
 		if err = checkKeys("tensor_split", key, tensor.Sparse, keys(self)|keys(indicesOrSections), true); err != nil {
 			return
 		}
-		if does := backend(key).TensorSplitTensor; does != nil {
+		if does := backendOf(key).TensorSplitTensor; does != nil {
 			return does(c, self, indicesOrSections, dim)
 		}
 	}
@@ -15058,7 +15058,7 @@ func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64
 // Hsplit implements the operator hsplit.
 func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Hsplit
+		does := backendOf(key).Hsplit
 		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15070,7 +15070,7 @@ func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 // HsplitIndices implements the operator hsplit.
 func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).HsplitIndices
+		does := backendOf(key).HsplitIndices
 		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15082,7 +15082,7 @@ func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 // Vsplit implements the operator vsplit.
 func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Vsplit
+		does := backendOf(key).Vsplit
 		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15094,7 +15094,7 @@ func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 // VsplitIndices implements the operator vsplit.
 func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).VsplitIndices
+		does := backendOf(key).VsplitIndices
 		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15106,7 +15106,7 @@ func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 // Dsplit implements the operator dsplit.
 func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).Dsplit
+		does := backendOf(key).Dsplit
 		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15118,7 +15118,7 @@ func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 // DsplitIndices implements the operator dsplit.
 func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		does := backend(key).DsplitIndices
+		does := backendOf(key).DsplitIndices
 		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
 		}
@@ -15133,11 +15133,11 @@ func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor
 		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewCopy == nil {
 			err = Refused("view_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ViewCopy; does != nil {
+		if does := backendOf(key).ViewCopy; does != nil {
 			return does(c, out, self, size)
 		}
 	}
@@ -15150,11 +15150,11 @@ func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (r0 *ten
 		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewCopyDtype == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewCopyDtype == nil {
 			err = Refused("view_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ViewCopyDtype; does != nil {
+		if does := backendOf(key).ViewCopyDtype; does != nil {
 			return does(c, out, self, dtype)
 		}
 	}
@@ -15167,11 +15167,11 @@ func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (
 		if err = checkKeys("expand_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ExpandCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ExpandCopy == nil {
 			err = Refused("expand_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ExpandCopy; does != nil {
+		if does := backendOf(key).ExpandCopy; does != nil {
 			return does(c, out, self, size, implicit)
 		}
 	}
@@ -15184,11 +15184,11 @@ func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 		if err = checkKeys("permute_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).PermuteCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).PermuteCopy == nil {
 			err = Refused("permute_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).PermuteCopy; does != nil {
+		if does := backendOf(key).PermuteCopy; does != nil {
 			return does(c, out, self, dims)
 		}
 	}
@@ -15201,11 +15201,11 @@ func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tens
 		if err = checkKeys("transpose_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).TransposeCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TransposeCopy == nil {
 			err = Refused("transpose_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).TransposeCopy; does != nil {
+		if does := backendOf(key).TransposeCopy; does != nil {
 			return does(c, out, self, dim0, dim1)
 		}
 	}
@@ -15218,11 +15218,11 @@ func (c Ctx) TCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err = checkKeys("t_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).TCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TCopy == nil {
 			err = Refused("t_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).TCopy; does != nil {
+		if does := backendOf(key).TCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15235,11 +15235,11 @@ func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopy == nil {
 			err = Refused("squeeze_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).SqueezeCopy; does != nil {
+		if does := backendOf(key).SqueezeCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15252,11 +15252,11 @@ func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Ten
 		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopyDim == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopyDim == nil {
 			err = Refused("squeeze_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).SqueezeCopyDim; does != nil {
+		if does := backendOf(key).SqueezeCopyDim; does != nil {
 			return does(c, out, self, dim)
 		}
 	}
@@ -15269,11 +15269,11 @@ func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (r0 *tensor.
 		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopyDims == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopyDims == nil {
 			err = Refused("squeeze_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).SqueezeCopyDims; does != nil {
+		if does := backendOf(key).SqueezeCopyDims; does != nil {
 			return does(c, out, self, dim)
 		}
 	}
@@ -15286,11 +15286,11 @@ func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tens
 		if err = checkKeys("unsqueeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).UnsqueezeCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).UnsqueezeCopy == nil {
 			err = Refused("unsqueeze_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).UnsqueezeCopy; does != nil {
+		if does := backendOf(key).UnsqueezeCopy; does != nil {
 			return does(c, out, self, dim)
 		}
 	}
@@ -15303,11 +15303,11 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 
 		if err = checkKeys("narrow_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).NarrowCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NarrowCopy == nil {
 			err = Refused("narrow_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).NarrowCopy; does != nil {
+		if does := backendOf(key).NarrowCopy; does != nil {
 			return does(c, out, self, dim, start, length)
 		}
 	}
@@ -15320,11 +15320,11 @@ func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (r0 *tensor.
 		if err = checkKeys("select_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).SelectCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SelectCopy == nil {
 			err = Refused("select_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).SelectCopy; does != nil {
+		if does := backendOf(key).SelectCopy; does != nil {
 			return does(c, out, self, dim, index)
 		}
 	}
@@ -15337,11 +15337,11 @@ func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, 
 		if err = checkKeys("slice_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).SliceCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SliceCopy == nil {
 			err = Refused("slice_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).SliceCopy; does != nil {
+		if does := backendOf(key).SliceCopy; does != nil {
 			return does(c, out, self, dim, start, end, step)
 		}
 	}
@@ -15354,11 +15354,11 @@ func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, stora
 		if err = checkKeys("as_strided_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).AsStridedCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AsStridedCopy == nil {
 			err = Refused("as_strided_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).AsStridedCopy; does != nil {
+		if does := backendOf(key).AsStridedCopy; does != nil {
 			return does(c, out, self, size, stride, storage_offset)
 		}
 	}
@@ -15371,11 +15371,11 @@ func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (
 		if err = checkKeys("unfold_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).UnfoldCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).UnfoldCopy == nil {
 			err = Refused("unfold_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).UnfoldCopy; does != nil {
+		if does := backendOf(key).UnfoldCopy; does != nil {
 			return does(c, out, self, dimension, size, step)
 		}
 	}
@@ -15388,11 +15388,11 @@ func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (r
 		if err = checkKeys("diagonal_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).DiagonalCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).DiagonalCopy == nil {
 			err = Refused("diagonal_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).DiagonalCopy; does != nil {
+		if does := backendOf(key).DiagonalCopy; does != nil {
 			return does(c, out, self, offset, dim1, dim2)
 		}
 	}
@@ -15405,11 +15405,11 @@ func (c Ctx) DetachCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if err = checkKeys("detach_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).DetachCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).DetachCopy == nil {
 			err = Refused("detach_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).DetachCopy; does != nil {
+		if does := backendOf(key).DetachCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15419,7 +15419,7 @@ func (c Ctx) DetachCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // UnbindCopy implements the operator unbind_copy.
 func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).UnbindCopy; does != nil {
+		if does := backendOf(key).UnbindCopy; does != nil {
 			return does(c, self, dim)
 		}
 	}
@@ -15429,7 +15429,7 @@ func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, er
 // SplitCopy implements the operator split_copy.
 func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SplitCopy; does != nil {
+		if does := backendOf(key).SplitCopy; does != nil {
 			return does(c, self, split_size, dim)
 		}
 	}
@@ -15439,7 +15439,7 @@ func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) (r0 []*tensor
 // SplitWithSizesCopy implements the operator split_with_sizes_copy.
 func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).SplitWithSizesCopy; does != nil {
+		if does := backendOf(key).SplitWithSizesCopy; does != nil {
 			return does(c, self, split_sizes, dim)
 		}
 	}
@@ -15452,11 +15452,11 @@ func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err = checkKeys("view_as_real_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewAsRealCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewAsRealCopy == nil {
 			err = Refused("view_as_real_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ViewAsRealCopy; does != nil {
+		if does := backendOf(key).ViewAsRealCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15469,11 +15469,11 @@ func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err
 		if err = checkKeys("view_as_complex_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewAsComplexCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewAsComplexCopy == nil {
 			err = Refused("view_as_complex_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ViewAsComplexCopy; does != nil {
+		if does := backendOf(key).ViewAsComplexCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15486,11 +15486,11 @@ func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err = checkKeys("indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).IndicesCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).IndicesCopy == nil {
 			err = Refused("indices_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).IndicesCopy; does != nil {
+		if does := backendOf(key).IndicesCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15503,11 +15503,11 @@ func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if err = checkKeys("values_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ValuesCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ValuesCopy == nil {
 			err = Refused("values_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ValuesCopy; does != nil {
+		if does := backendOf(key).ValuesCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15520,11 +15520,11 @@ func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if err = checkKeys("crow_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).CrowIndicesCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CrowIndicesCopy == nil {
 			err = Refused("crow_indices_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).CrowIndicesCopy; does != nil {
+		if does := backendOf(key).CrowIndicesCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15537,11 +15537,11 @@ func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err = checkKeys("col_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).ColIndicesCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ColIndicesCopy == nil {
 			err = Refused("col_indices_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).ColIndicesCopy; does != nil {
+		if does := backendOf(key).ColIndicesCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15554,11 +15554,11 @@ func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if err = checkKeys("ccol_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).CcolIndicesCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CcolIndicesCopy == nil {
 			err = Refused("ccol_indices_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).CcolIndicesCopy; does != nil {
+		if does := backendOf(key).CcolIndicesCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15571,11 +15571,11 @@ func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err = checkKeys("row_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).RowIndicesCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).RowIndicesCopy == nil {
 			err = Refused("row_indices_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).RowIndicesCopy; does != nil {
+		if does := backendOf(key).RowIndicesCopy; does != nil {
 			return does(c, out, self)
 		}
 	}
@@ -15588,11 +15588,11 @@ func (c Ctx) AliasCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err = checkKeys("alias_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
-		if c.quantized(keys(out)) && backend(tensor.Quantized).AliasCopy == nil {
+		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AliasCopy == nil {
 			err = Refused("alias_copy", tensor.Quantized)
 			return
 		}
-		if does := backend(key).AliasCopy; does != nil {
+		if does := backendOf(key).AliasCopy; does != nil {
 			return does(c, out, self)
 		}
 	}

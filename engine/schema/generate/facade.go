@@ -394,7 +394,7 @@ func (f *function) delegate(b *strings.Builder) {
 		all = "0"
 	}
 	if f.table == "" {
-		fmt.Fprintf(b, "does := backend(key).%s\nif err = checkKeys(%q, key, %s, %s, does != nil); err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n",
+		fmt.Fprintf(b, "does := backendOf(key).%s\nif err = checkKeys(%q, key, %s, %s, does != nil); err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n",
 			f.name, f.op, read, all, f.arguments())
 		return
 	}
@@ -403,9 +403,9 @@ func (f *function) delegate(b *strings.Builder) {
 	}
 	if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && !f.ofParts() {
 		// The intermediate ops of a decomposition would write only the integers of its output. The same holds for autograd.
-		fmt.Fprintf(b, "if c.quantized(%s) && backend(tensor.Quantized).%s == nil {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", outs, f.name, f.op)
+		fmt.Fprintf(b, "if c.quantized(%s) && backendOf(tensor.Quantized).%s == nil {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", outs, f.name, f.op)
 	}
-	fmt.Fprintf(b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
+	fmt.Fprintf(b, "if does := backendOf(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
 	if f.ofParts() {
 		fmt.Fprintf(b, "if c.quantized(%s) {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", f.keys(), f.op)
 	}
