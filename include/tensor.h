@@ -394,6 +394,119 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream, tensor_t **out);
 // nothing for NULL.
 TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
+// ----------------------------------------------------------------------------------- calls by name
+// These functions run an operator whose name is data of the program, such as a node of an exported
+// graph. docs/calling_by_name.md describes names, conversions and errors.
+
+// The type of a tensor_value.
+typedef enum tensor_value_kind {
+  TENSOR_VALUE_NONE = 0,           // None: the default of an optional parameter
+  TENSOR_VALUE_TENSOR = 1,         // as.tensor
+  TENSOR_VALUE_INT = 2,            // as.i
+  TENSOR_VALUE_FLOAT = 3,          // as.f
+  TENSOR_VALUE_BOOL = 4,           // as.b
+  TENSOR_VALUE_COMPLEX = 5,        // as.c
+  TENSOR_VALUE_STRING = 6,         // as.text
+  TENSOR_VALUE_DTYPE = 7,          // as.dtype
+  TENSOR_VALUE_LAYOUT = 8,         // as.layout
+  TENSOR_VALUE_MEMORY_FORMAT = 9,  // as.memory_format
+  TENSOR_VALUE_DEVICE = 10,        // as.device
+  TENSOR_VALUE_GENERATOR = 11,     // as.generator
+  TENSOR_VALUE_TENSORS = 12,       // as.tensors, of which items can be NULL: Tensor[] and Tensor?[]
+  TENSOR_VALUE_INTS = 13,          // as.ints
+  TENSOR_VALUE_FLOATS = 14,        // as.floats
+  TENSOR_VALUE_BOOLS = 15,         // as.bools
+  TENSOR_VALUE_SCALARS = 16,       // as.scalars
+  TENSOR_VALUE_UINT = 17,          // as.u, for integers beyond int64
+  TENSOR_VALUE_STRINGS = 18,       // as.texts
+  TENSOR_VALUE_STORAGE = 19,       // as.storage
+  TENSOR_VALUE_INDICES = 20        // as.indices, of libtensor's index operators
+} tensor_value_kind;
+
+// An argument or a result of a call by name, and its type.
+typedef struct tensor_value {
+  tensor_value_kind kind;
+  int64_t length;  // the number of items of a list
+  union {
+    tensor_t *tensor;
+    int64_t i;
+    uint64_t u;
+    double f;
+    bool b;
+    double c[2];  // the real and the imaginary part
+    const char *text;
+    tensor_dtype dtype;
+    tensor_layout layout;
+    tensor_memory_format memory_format;
+    tensor_device device;
+    tensor_generator_t *generator;
+    tensor_storage_t *storage;
+    tensor_t *const *tensors;
+    const int64_t *ints;
+    const double *floats;
+    const bool *bools;
+    const tensor_scalar *scalars;
+    const char *const *texts;
+    const tensor_index *indices;
+  } as;
+} tensor_value;
+
+// An error of a call by name.
+typedef struct tensor_error_info {
+  tensor_status code;
+  int32_t system_error;       // as tensor_last_errno
+  const char *operator_name;  // as the caller wrote it
+  const char *argument;       // the name of the argument with the error; NULL if it concerns none
+  const char *text;           // the message
+} tensor_error_info;
+
+// Calls an operator by name.
+// `name` is a name of ATen with an overload (aten::add.Tensor), without one (aten::add), or a name
+// of libtensor (add, max.dim). Of several overloads without a name, the first one that accepts the
+// arguments is called, preferably without a conversion.
+// `keywords` is NULL, or an array of `count` names, of which those of positional arguments are NULL.
+// Parameters without an argument have the default of the schema.
+// In: *result_count is the number of items of `results`, and out: the number of results. An operator
+// that writes to arguments (in place, out) has no results: these arguments are the results. Each
+// result is owned by the caller, who frees it with tensor_value_free.
+// `error` is NULL, or receives an error object, which the caller frees with tensor_error_free; NULL
+// after success. tensor_last_error returns its text, too.
+TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count,
+                                     tensor_value *results, int32_t *result_count, tensor_error_info **error);
+// Frees a result of tensor_call, and sets it to None. Does nothing for NULL.
+TENSOR_API tensor_status tensor_value_free(tensor_value *value);
+// Frees an error of tensor_call. Does nothing for NULL.
+TENSOR_API void tensor_error_free(tensor_error_info *error);
+
+// A parameter of an operator.
+typedef struct tensor_parameter_info {
+  const char *name;
+  const char *type;        // in ATen's schema language: Tensor, Scalar, int[], Tensor?
+  bool is_keyword_only;
+  bool has_default;
+  tensor_value default_value;  // None without a default
+  bool is_written;         // the operator writes to this argument
+  int32_t alias_set;       // results with the same number may share memory with it; -1 for none
+} tensor_parameter_info;
+
+// A result of an operator.
+typedef struct tensor_result_info {
+  const char *type;
+  int32_t parameter;  // the argument that is returned after the operator wrote to it; -1 for a new value
+  int32_t alias_set;  // parameters with the same number may share memory with it; -1 for none
+} tensor_result_info;
+
+// An operator with one overload.
+typedef struct tensor_operator_info {
+  const char *name;    // aten::add.Tensor
+  const char *schema;  // aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  int32_t parameter_count;
+  const tensor_parameter_info *parameters;
+  int32_t result_count;
+  const tensor_result_info *results;
+} tensor_operator_info;
+
+
 // ---------------------------------------------------------------------------------------- creation
 
 // Creates a tensor of shape `size` filled with 0. `dtype` defaults to the default dtype.
