@@ -66,37 +66,24 @@ static tensor_status place(const lt_target *t, const tensor_value *values,
   return TENSOR_OK;
 }
 
-// Stores the default of a parameter.
-static bool set_default(const lt_target *t, const lt_formal *f, lt_bound *b, lt_problem *problem) {
-  if (f->has_absent) return lt_convert(t, f, &f->absent, b, problem);
-  if (f->to < 0) return true;
-  lt_value *to = b->a + f->to;
-  *to = t->op->parameters[(int)f->to].absent;
-  if (f->kind == 'O') b->number = true;
-  if (f->kind != 'P') return true;
-  tensor_t *made;
-  if (tensor_scalar_operand(to->scalar, &made)) return false;
-  return to->pointer = b->held[b->held_count++] = made, true;
-}
-
 tensor_status lt_bind(const lt_target *t, const tensor_value *values, const char *const *keywords,
                       int32_t count, lt_bound *b, lt_problem *problem) {
   const tensor_value *given[LT_MOST_VALUES];
   b->target = t;
-  b->number = b->converted = false;
+  b->number = t->number, b->converted = false;
   b->held_count = b->used = 0;
   b->blocks = NULL;
   const tensor_status placed = place(t, values, keywords, count, given, problem);
   if (placed) return placed;
-  for (int i = 0; t->op && i < t->op->count; i++) b->a[i] = t->op->parameters[i].absent;
-  for (int i = 0; i < t->count; i++) {
+  memcpy(b->a, t->defaults, (size_t)(t->inputs + t->outs) * sizeof *b->a);
+  for (int i = 0; i < t->count + t->hidden; i++) {
     const lt_formal *f = t->formals + i;
-    bool fits;
-    if (given[i]) {
+    bool fits = true;
+    if (i < t->count && given[i]) {
       fits = lt_convert(t, f, given[i], b, problem);
-    } else if (f->has_default) {
-      fits = set_default(t, f, b, problem);
-    } else {
+    } else if (f->needs_conversion) {
+      fits = lt_convert(t, f, &f->absent, b, problem);
+    } else if (!f->has_default) {
       lt_explain(problem, TENSOR_ERROR_TYPE, f->name,
                  "%s: argument '%s' of type %s is missing; the schema is %s", t->name, f->name,
                  f->type, t->schema);
@@ -172,21 +159,45 @@ static void set_result(char kind, const lt_value *v, tensor_value *to) {
   }
 }
 
-// Copies results to the tensors that an operator without the form is to write to.
+static tensor_status copy_result(const lt_target *t, tensor_t *from, tensor_t *to) {
+  tensor_status status = TENSOR_OK;
+  if (t->form == LT_OUT)
+    status = tensor_resize_(to, tensor_sizes(from), tensor_dim(from), TENSOR_CONTIGUOUS);
+  return status ? status : tensor_copy_(to, from, false);
+}
+
+// Copies a list of results to the tensors of a list.
+static tensor_status copy_list(const lt_target *t, const lt_value *from, const lt_value *to) {
+  tensor_t *const *made = from->list.data, *const *outs = to->list.data;
+  if (from->list.length != to->list.length) {
+    char text[256];
+    snprintf(text, sizeof text, "%s: argument 'out' is a list of %lld tensors; %lld are required",
+             t->name, (long long)to->list.length, (long long)from->list.length);
+    lt_fail(0, text);
+    return TENSOR_ERROR_RUNTIME;
+  }
+  tensor_status status = TENSOR_OK;
+  for (int64_t i = 0; i < from->list.length && !status; i++) status = copy_result(t, made[i], outs[i]);
+  return status;
+}
+
+// Copies results to the tensors that an operator without the form is to write to, and frees them.
 static tensor_status copy_results(const lt_target *t, const lt_value *results, lt_value *outs) {
   tensor_status status = TENSOR_OK;
   for (int i = 0; t->results[i]; i++) {
-    tensor_t *from = results[i].pointer, *to = outs[i].pointer;
-    if (!status && t->form == LT_OUT)
-      status = tensor_resize_(to, tensor_sizes(from), tensor_dim(from), TENSOR_CONTIGUOUS);
-    if (!status) status = tensor_copy_(to, from, false);
-    tensor_free(from);
+    const bool list = t->results[i] == 'A';
+    if (!status && list) status = copy_list(t, results + i, outs + i);
+    if (!status && !list) status = copy_result(t, results[i].pointer, outs[i].pointer);
+    if (list)
+      tensor_list_free((tensor_t **)results[i].list.data, results[i].list.length);
+    else
+      tensor_free(results[i].pointer);
   }
   return status;
 }
 
-// Runs the target on a copy of the arguments, which is then replaced by the results.
-static tensor_status run(const lt_bound *b, lt_value *a) {
+// Runs the function of the target on its arguments, which its results replace.
+static tensor_status run_function(const lt_bound *b, lt_value *a) {
   const lt_target *t = b->target;
   if (t->compute) {
     lt_value results[LT_MOST_RESULTS] = {{0}};
@@ -194,13 +205,25 @@ static tensor_status run(const lt_bound *b, lt_value *a) {
     if (!status) memcpy(a, results, sizeof results);
     return status;
   }
+  if (!t->cloned) return t->op->run(t->op, LT_FUNCTION, b->number, a);
+  tensor_t *copy;
+  tensor_status status = tensor_clone(a[0].pointer, TENSOR_PRESERVE, &copy);
+  if (status) return status;
+  a[0].pointer = copy;
+  status = t->op->run(t->op, LT_FUNCTION, b->number, a);
+  if (status) tensor_free(copy);
+  a[0].pointer = copy;
+  return status;
+}
+
+// Runs the target on arguments, which its results replace.
+static tensor_status run(const lt_bound *b, lt_value *a) {
+  const lt_target *t = b->target;
+  if (t->form == LT_FUNCTION) return run_function(b, a);
   if (!t->emulated) return t->op->run(t->op, t->form, b->number, a);
   lt_value outs[LT_MOST_RESULTS];
-  if (t->form == LT_OUT)
-    memcpy(outs, a + t->op->count, sizeof outs);
-  else
-    outs[0] = a[0];
-  tensor_status status = t->op->run(t->op, LT_FUNCTION, b->number, a);
+  memcpy(outs, t->form == LT_OUT ? a + t->inputs : a, sizeof outs);
+  const tensor_status status = run_function(b, a);
   return status ? status : copy_results(t, a, outs);
 }
 
@@ -211,6 +234,7 @@ static void explain_run(const lt_target *t, tensor_status code, lt_problem *prob
   char *to = problem->text, *end = problem->text + sizeof problem->text;
   problem->code = code;
   *problem->argument = 0;
+  if (t->compute) to += snprintf(to, sizeof problem->text, "%s: ", t->name);
   if (t->op && rest) {
     const size_t length = (size_t)(rest - said);
     const bool brackets = length > 2 && strncmp(rest - 2, "()", 2) == 0;
@@ -236,7 +260,7 @@ static void explain_run(const lt_target *t, tensor_status code, lt_problem *prob
 tensor_status lt_execute(const lt_bound *b, tensor_value *results, int32_t *count,
                          lt_problem *problem) {
   const lt_target *t = b->target;
-  const bool returns = t->compute || t->form == LT_FUNCTION;
+  const bool returns = t->form == LT_FUNCTION;
   const int32_t n = returns ? (int32_t)strlen(t->results) : 0;
   lt_value a[LT_MOST_VALUES];
   if (n && (!results || !count || *count < n)) {
@@ -245,7 +269,7 @@ tensor_status lt_execute(const lt_bound *b, tensor_value *results, int32_t *coun
                results && count ? *count : 0);
     return TENSOR_ERROR_VALUE;
   }
-  memcpy(a, b->a, (size_t)(t->op ? t->op->count + t->outs : t->count) * sizeof *a);
+  memcpy(a, b->a, (size_t)(t->inputs + t->outs) * sizeof *a);
   const tensor_status status = run(b, a);
   if (status) {
     explain_run(t, status, problem);
@@ -285,8 +309,7 @@ static tensor_status reject_call(const lt_family *family, const tensor_value *va
   return TENSOR_ERROR_TYPE;
 }
 
-// Binds the first overload that accepts the arguments without a conversion, or else with one.
-static tensor_status bind_overload(const lt_family *family, const tensor_value *values,
+tensor_status lt_bind_call(const lt_family *family, const tensor_value *values,
                                    const char *const *keywords, int32_t count, lt_bound *b,
                                    lt_problem *problem) {
   if (family->count == 1)
@@ -347,7 +370,7 @@ TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *argum
   tensor_status status = check_call(name, arguments, count, &problem);
   const lt_family *family = status ? NULL : lt_find_call(name, &problem);
   if (!family) return report(&problem, name, error);
-  status = bind_overload(family, arguments, keywords, count, &bound, &problem);
+  status = lt_bind_call(family, arguments, keywords, count, &bound, &problem);
   if (!status) {
     status = lt_execute(&bound, results, result_count, &problem);
     lt_release_bound(&bound);

@@ -9,30 +9,37 @@ enum { LT_MOST_VALUES = LT_MOST_PARAMETERS + LT_MOST_RESULTS };
 // A parameter as callers of a name see it.
 typedef struct lt_formal {
   const char *name;
-  const char *type;        // in ATen's schema language
-  char kind;               // a letter of lt_parameter, a small one where none may be given
-  signed char to;          // the position of its lt_value in lt_bound.a, -1 if no value is needed
-  signed char alias;       // its alias set, -1 for none
-  bool by_name, has_default, is_written, is_out;
-  bool has_absent;         // `absent` is the default, otherwise it is that of the operator
-  unsigned short flags;    // LT_NONE_IS_DEFAULT, LT_SPREAD
-  tensor_value absent;
+  const char *type;    // in ATen's schema language
+  const char *called;  // the operator's name of it
+  char kind;           // the letter of lt_parameter by which the operator reads it
+  signed char to;      // the place of its lt_value in lt_bound.a, -1 if no value is needed
+  signed char alias;   // its alias set, -1 for none
+  bool nullable, by_name, has_default, is_written, is_out;
+  bool is_scalar;         // of an operand: numbers alone
+  bool needs_conversion;  // the default is not in the target's defaults
+  unsigned short flags;   // of lt_parameter
+  tensor_value absent;    // the default
 } lt_formal;
 
 // Computes results from arguments, for an operator of ATen that is none of libtensor's.
-typedef tensor_status (*lt_composite)(lt_value *a, lt_value *results);
+typedef tensor_status (*lt_composite)(lt_value *a, lt_value *r);
 
 // What a name with its overload calls. It is made at the first use of the name, and never freed.
 typedef struct lt_target {
-  const char *name;            // for errors: aten::add.Tensor
+  const char *name;  // for errors: aten::add.Tensor
   const char *schema;
-  const lt_operator *op;       // NULL for a composite
-  lt_composite compute;        // NULL for an operator
-  int form;                    // of the operator
-  bool emulated;               // the operator lacks the form: the function's results are copied
-  const char *results;         // letters of the function's results
-  int count, positional, outs; // parameters; those that can be positional; tensors that are written
-  const lt_formal *formals;
+  const lt_operator *op;  // NULL for a composite
+  lt_composite compute;   // NULL for an operator
+  int form;               // of the operator
+  bool emulated;          // the operator lacks the form: the function's results are copied
+  bool cloned;            // the operator writes to its first argument, of which it gets a copy
+  const char *results;    // letters of the function's results
+  int count, positional;  // parameters; those that can be positional
+  int hidden;             // parameters with a constant value, which follow
+  int inputs, outs;       // values that the operator reads; tensors that it writes to
+  lt_formal *formals;
+  lt_value defaults[LT_MOST_VALUES];
+  bool number;  // the defaults have a number as operand
   tensor_operator_info info;
 } lt_target;
 
@@ -65,10 +72,20 @@ typedef struct lt_bound {
 // Returns the overloads that a name denotes; NULL, with a problem, for an unknown name.
 const lt_family *lt_find_call(const char *name, lt_problem *problem);
 
+// Makes the target of a form of an operator, and that of an overload of ATen; NULL if there is no
+// memory.
+lt_target *lt_make_target(const lt_operator *op, int form);
+lt_target *lt_make_aten_target(int row);
+
 // Binds arguments to the parameters of a target. After an error nothing has to be released.
 tensor_status lt_bind(const lt_target *target, const tensor_value *values,
                       const char *const *keywords, int32_t count, lt_bound *bound,
                       lt_problem *problem);
+
+// Binds the first overload that accepts the arguments without a conversion, or else with one.
+tensor_status lt_bind_call(const lt_family *family, const tensor_value *values,
+                           const char *const *keywords, int32_t count, lt_bound *bound,
+                           lt_problem *problem);
 
 // Runs a bound call, any number of times, and stores its results: at most LT_MOST_RESULTS.
 tensor_status lt_execute(const lt_bound *bound, tensor_value *results, int32_t *count,

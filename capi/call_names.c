@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
+#include "aten.h"
 #include "export.h"
 #include "restart.h"
 
@@ -63,106 +63,199 @@ int lt_edit_distance(const char *a, const char *b, int most) {
   return row[m];
 }
 
-// --------------------------------------------------------------------------- targets of own operators
+// --------------------------------------------------------------------------------------- overloads
 
-// The type of a parameter in ATen's schema language.
-static const char *type_of(char kind) {
-  static const char *const types[26][2] = {
-      ['A' - 'A'] = {"Tensor[]", "Tensor[]?"}, ['B' - 'A'] = {"bool", "bool?"},
-      ['C' - 'A'] = {"Device", "Device?"},     ['D' - 'A'] = {"ScalarType", "ScalarType?"},
-      ['E' - 'A'] = {"float[]", "float[]?"},   ['F' - 'A'] = {"float", "float?"},
-      ['G' - 'A'] = {"Generator", "Generator?"}, ['H' - 'A'] = {"bool[]", "bool[]?"},
-      ['I' - 'A'] = {"SymInt", "SymInt?"},     ['J' - 'A'] = {"Node", "Node?"},
-      ['K' - 'A'] = {"str[]", "str[]?"},       ['L' - 'A'] = {"SymInt[]", "SymInt[]?"},
-      ['M' - 'A'] = {"MemoryFormat", "MemoryFormat?"}, ['N' - 'A'] = {"Scalar[]", "Scalar[]?"},
-      ['O' - 'A'] = {"Operand", "Operand?"},   ['P' - 'A'] = {"Operand", "Operand?"},
-      ['Q' - 'A'] = {"Address", "Address?"},   ['R' - 'A'] = {"Tensor[]", "Tensor[]?"},
-      ['S' - 'A'] = {"Scalar", "Scalar?"},     ['T' - 'A'] = {"Tensor", "Tensor?"},
-      ['U' - 'A'] = {"str", "str?"},           ['V' - 'A'] = {"SymInt[]", "SymInt[]?"},
-      ['W' - 'A'] = {"Storage", "Storage?"},   ['X' - 'A'] = {"Index", "Index?"},
-      ['Y' - 'A'] = {"Layout", "Layout?"},     ['Z' - 'A'] = {"Tensor?[]", "Tensor?[]"}};
-  const bool nullable = kind >= 'a';
-  return types[nullable ? kind - 'a' : kind - 'A'][nullable];
+enum { MOST_OVERLOADS = 48 };
+
+typedef struct overloads {
+  int count;
+  lt_target *targets[MOST_OVERLOADS];
+} overloads;
+
+static void add_target(overloads *o, lt_target *t) {
+  if (t && o->count < MOST_OVERLOADS) o->targets[o->count++] = t;
 }
 
-static void set_formal(lt_formal *f, const lt_operator *op, int i, int form) {
-  const lt_parameter *p = op->parameters + i;
-  *f = (lt_formal){.name = p->name,
-                   .kind = p->kind,
-                   .to = (signed char)i,
-                   .alias = -1,
-                   .by_name = p->flags & LT_BY_NAME,
-                   .has_default = p->flags & LT_DEFAULT,
-                   .is_written = p->flags & LT_MUTATED,
-                   .flags = p->flags};
-  if (form == LT_INPLACE && i == 0) {
-    f->is_written = true, f->alias = 0;
-    if (f->kind == 'O' || f->kind == 'P') f->kind = 'T';
+// Compares a name up to its overload with another.
+static int compare_base(const char *base, size_t n, const char *name) {
+  const size_t length = strcspn(name, ".");
+  const int order = strncmp(base, name, n < length ? n : length);
+  return order ? order : n < length ? -1 : n > length;
+}
+
+// The first row of a name of ATen, and the number of its rows.
+static int find_rows(const char *base, size_t n, int *count) {
+  int low = 0, high = lt_aten_count;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (compare_base(base, n, lt_aten_text + lt_aten_rows[middle].name) > 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  f->type = type_of(f->kind);
+  *count = 0;
+  while (low + *count < lt_aten_count &&
+         compare_base(base, n, lt_aten_text + lt_aten_rows[low + *count].name) == 0)
+    ++*count;
+  return low;
 }
 
-// Makes the target of a form of an operator.
-static lt_target *make_target(const char *name, const lt_operator *op, int form) {
-  const int outs = form == LT_OUT ? (int)strlen(op->results) : 0;
-  lt_target *t = calloc(1, sizeof *t);
-  lt_formal *formals = calloc((size_t)(op->count + outs + 1), sizeof *formals);
-  char *copy = strdup(name);
-  if (!t || !formals || !copy) return free(t), free(formals), free(copy), NULL;
-  const char *out = op->out;
-  for (int i = 0; i < op->count; i++) {
-    set_formal(formals + i, op, i, form);
-    if (!formals[i].by_name) t->positional = i + 1;
+// Adds the overloads of ATen that a name denotes. The overload `default` has an empty name.
+static void find_aten(const char *name, overloads *to) {
+  const size_t n = strcspn(name, ".");
+  const char *overload = name[n] ? name + n + 1 : NULL;
+  int count;
+  const int first = find_rows(name, n, &count);
+  for (int i = first; i < first + count; i++) {
+    const char *own = lt_aten_text + lt_aten_rows[i].name + n;
+    if (*own) own++;
+    if (!overload || strcmp(own, strcmp(overload, "default") == 0 ? "" : overload) == 0)
+      add_target(to, lt_make_aten_target(i));
   }
-  for (int i = 0; i < outs; i++, out += strlen(out) + 1)
-    formals[op->count + i] = (lt_formal){.name = out, .type = "Tensor", .kind = 'T',
-        .to = (signed char)(op->count + i), .alias = (signed char)i, .by_name = true,
-        .is_written = true, .is_out = true};
-  t->name = copy, t->op = op, t->form = form, t->results = op->results;
-  t->emulated = form != LT_FUNCTION && !(op->forms & (LT_HAS(form, 0) | LT_HAS(form, 1)));
-  t->count = op->count + outs, t->outs = outs, t->formals = formals;
-  t->schema = copy;
-  return t;
 }
 
-// The overloads of a name, in the order in which a call tries them.
-static int list_overloads(const char *base, size_t length, const lt_operator **to, int room) {
+// Adds the operators of libtensor that a name denotes: of the name itself, or all its overloads.
+static void find_own(const char *name, size_t length, int form, overloads *to) {
+  const lt_operator *found[MOST_OVERLOADS];
   int n = 0;
-  for (int i = 0; i < lt_operator_count && n < room; i++) {
+  for (int i = 0; i < lt_operator_count && n < MOST_OVERLOADS; i++) {
     const lt_operator *op = lt_operators + i;
-    if (strncmp(op->name, base, length) == 0 && (!op->name[length] || op->name[length] == '.'))
-      to[n++] = op;
+    if (strncmp(op->name, name, length) == 0 && (!op->name[length] || op->name[length] == '.') &&
+        op->forms & (LT_HAS(form, 0) | LT_HAS(form, 1)))
+      found[n++] = op;
   }
   for (int i = 1; i < n; i++)
-    for (int k = i; k > 0 && to[k]->order < to[k - 1]->order; k--) {
-      const lt_operator *other = to[k];
-      to[k] = to[k - 1], to[k - 1] = other;
+    for (int k = i; k > 0 && found[k]->order < found[k - 1]->order; k--) {
+      const lt_operator *other = found[k];
+      found[k] = found[k - 1], found[k - 1] = other;
     }
-  return n;
+  for (int i = 0; i < n; i++) add_target(to, lt_make_target(found[i], form));
+}
+
+static void find_overloads(const char *name, overloads *to) {
+  to->count = 0;
+  if (strncmp(name, "aten::", 6) == 0) {
+    find_aten(name + 6, to);
+    return;
+  }
+  const size_t n = strcspn(name, ".");
+  find_own(name, strlen(name), LT_FUNCTION, to);
+  find_own(name, strlen(name), LT_OUT, to);
+  if (!to->count && n && name[n - 1] == '_') {  // add_ and index_fill_.scalar
+    char function[128];
+    const int length = snprintf(function, sizeof function, "%.*s%s", (int)n - 1, name, name + n);
+    if (length < (int)sizeof function) find_own(function, (size_t)length, LT_INPLACE, to);
+  }
+  if (!to->count) find_aten(name, to);
+}
+
+// --------------------------------------------------------------------------------------- all names
+
+LT_KEPT static const char *const *_Atomic all_names;
+LT_KEPT static _Atomic int32_t all_count;
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static char *join(const char *a, const char *b, const char *c) {
+  char *made = NULL;
+  return asprintf(&made, "%s%s%s", a, b, c) < 0 ? NULL : made;
+}
+
+const char *const *tensor_operator_names(int32_t *count) {
+  const char *const *names = all_names;
+  if (!names) {
+    const int most = lt_aten_count + 2 * lt_operator_count;
+    const char **made = calloc((size_t)most, sizeof *made);
+    int n = 0;
+    for (int i = 0; made && i < lt_aten_count; i++)
+      made[n++] = join("aten::", lt_aten_text + lt_aten_rows[i].name, "");
+    for (int i = 0; made && i < lt_operator_count; i++) {
+      const lt_operator *op = lt_operators + i;
+      const size_t base = strcspn(op->name, ".");
+      if (op->forms & (LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1))) made[n++] = op->name;
+      char name[128];
+      snprintf(name, sizeof name, "%.*s", (int)base, op->name);
+      if (op->forms & (LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1)))
+        made[n++] = join(name, "_", op->name + base);
+    }
+    for (int i = 0; i < n; i++)
+      if (!made[i]) n = 0;
+    if (!made || !n) return *count = 0, NULL;
+    qsort(made, (size_t)n, sizeof *made, compare_names);
+    all_count = n;
+    const char *const *expected = NULL;
+    names = made;
+    if (!atomic_compare_exchange_strong(&all_names, &expected, names)) names = expected;
+  }
+  *count = all_count;
+  return names;
+}
+
+// Finds the name that is most similar to an unknown one; NULL if none is similar.
+static const char *suggest(const char *name) {
+  int32_t count;
+  const char *const *names = tensor_operator_names(&count), *nearest = NULL;
+  int least = 1 + (int)strlen(name) / 4;
+  for (int32_t i = 0; i < count; i++) {
+    const int distance = lt_edit_distance(name, names[i], least);
+    if (distance < least) least = distance, nearest = names[i];
+  }
+  return nearest;
+}
+
+static void reject_name(const char *name, lt_problem *problem) {
+  if (!problem) return;
+  const char *dot = strchr(name, '.');
+  char base[128];
+  overloads other;
+  snprintf(base, sizeof base, "%.*s", dot ? (int)(dot - name) : 0, name);
+  if (*base) find_overloads(base, &other);
+  if (*base && other.count) {
+    lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
+               "tensor_call: %.100s has no overload '%.60s'; its overloads are", base, dot + 1);
+    size_t n = strlen(problem->text);
+    for (int i = 0; i < other.count && n < sizeof problem->text; i++) {
+      const char *own = strchr(other.targets[i]->name, '.');
+      n += (size_t)snprintf(problem->text + n, sizeof problem->text - n, "%s %s", i ? "," : "",
+                            own ? own + 1 : "default");
+    }
+    return;
+  }
+  const char *nearest = suggest(name);
+  if (nearest)
+    lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
+               "tensor_call: there is no operator '%.100s'; did you mean '%s'?", name, nearest);
+  else
+    lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
+               "tensor_call: there is no operator '%.100s'; tensor_operator_names() lists them", name);
 }
 
 const lt_family *lt_find_call(const char *name, lt_problem *problem) {
-  enum { MOST = 32 };
   const lt_family *found = find_known(name);
   if (found) return found;
-  const lt_operator *ops[MOST];
-  const char *own = strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
-  size_t length = strcspn(own, ".");
-  int form = strstr(own + length, "out") ? LT_OUT : LT_FUNCTION, n = 0;
-  if ((ops[0] = tensor_operator(own)) && own[length])
-    n = 1;
-  else
-    n = list_overloads(own, length, ops, MOST);
-  if (!n && length && own[length - 1] == '_')
-    n = list_overloads(own, length - 1, ops, MOST), form = LT_INPLACE;
-  if (!n) {
-    lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name", "%.80s: there is no such operator", name);
-    return NULL;
-  }
-  lt_family *family = calloc(1, sizeof *family + (size_t)n * sizeof *family->targets);
+  overloads o;
+  find_overloads(name, &o);
+  if (!o.count) return reject_name(name, problem), NULL;
+  lt_family *family = calloc(1, sizeof *family + (size_t)o.count * sizeof *family->targets);
   char *copy = strdup(name);
-  if (!family || !copy) return free(family), free(copy), NULL;
-  family->name = copy, family->count = n;
-  for (int i = 0; i < n; i++) family->targets[i] = make_target(name, ops[i], form);
-  return add_known(family);
+  if (family && copy) {
+    family->name = copy, family->count = o.count;
+    memcpy(family->targets, o.targets, (size_t)o.count * sizeof *family->targets);
+    if (add_known(family)) return family;
+  }
+  lt_explain(problem, TENSOR_ERROR_MEMORY, NULL, "tensor_call: %.100s: out of memory", name);
+  return NULL;
+}
+
+int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos, int32_t room) {
+  lt_problem problem = {.code = TENSOR_OK};
+  const lt_family *family = name ? lt_find_call(name, &problem) : NULL;
+  if (!family) {
+    lt_fail(0, name ? problem.text : "tensor_describe_operator: argument 'name' is NULL");
+    return 0;
+  }
+  for (int i = 0; infos && i < family->count && i < room; i++) infos[i] = &family->targets[i]->info;
+  return family->count;
 }

@@ -332,18 +332,41 @@ static void set_none(char kind, lt_value *to) {
   }
 }
 
+// The strings that operators take where ATen has numbers.
+static const char *read_word(const char *parameter, int64_t number) {
+  static const struct {
+    const char *parameter, *words[4];
+  } known[] = {{"reduction", {"none", "mean", "sum"}},
+               {"mode", {"sum", "mean", "max"}},
+               {"compute_mode",
+                {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
+                 "donot_use_mm_for_euclid_dist"}}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(known[i].parameter, parameter) == 0)
+      return number >= 0 && number < 4 ? known[i].words[number] : NULL;
+  return NULL;
+}
+
+// An operand: a tensor or a number.
+static bool convert_operand(const lt_target *target, const lt_formal *f, const tensor_value *v,
+                            lt_bound *b, lt_value *to) {
+  if (f->is_scalar)
+    return read_number(v, &to->scalar, &b->converted) && (b->number = true);
+  if (v->kind == TENSOR_VALUE_TENSOR) return b->number = false, to->pointer = v->as.tensor, true;
+  if (!target->emulated && !(target->op->forms & LT_HAS(target->form, 1)))
+    return make_tensor(v, b, to);
+  return read_scalar(v, &to->scalar) && (b->number = true);
+}
+
 // Converts a value that is not None, of the type of a kind in capitals.
-static bool convert_one(const lt_target *target, char kind, bool by_address, const tensor_value *v,
-                        lt_bound *b, lt_value *to) {
+static bool convert_one(const lt_target *target, const lt_formal *f, char kind,
+                        const tensor_value *v, lt_bound *b, lt_value *to) {
   static const char *const layouts[] = LT_LAYOUTS_BY_NUMBER, *const formats[] =
                                                                  LT_FORMATS_BY_NUMBER;
   const bool empty = is_list(v) && v->length == 0;
   switch (kind) {
     case 'O':
-      if (v->kind == TENSOR_VALUE_TENSOR) return to->pointer = v->as.tensor, true;
-      if (!target->emulated && !(target->op->forms & LT_HAS(target->form, 1)))
-        return make_tensor(v, b, to);
-      return read_scalar(v, &to->scalar) && (b->number = true);
+      return convert_operand(target, f, v, b, to);
     case 'P':
     case 'T':
       if (v->kind == TENSOR_VALUE_TENSOR) return to->pointer = v->as.tensor, true;
@@ -351,14 +374,19 @@ static bool convert_one(const lt_target *target, char kind, bool by_address, con
     case 'S':
       return read_number(v, &to->scalar, &b->converted);
     case 'I':
+      if (v->kind == TENSOR_VALUE_FLOAT && strncmp(f->type, "Scalar", 6) == 0 &&
+          v->as.f == floor(v->as.f) && fabs(v->as.f) < 0x1p63)
+        return to->i = (int64_t)v->as.f, b->converted = true;
       return read_int(v, &to->i, &b->converted);
     case 'F':
-      if (!by_address) return read_float(v, &to->f, &b->converted);
+      if (f->kind == 'F') return read_float(v, &to->f, &b->converted);
       to->pointer = take(b, 1);
       return to->pointer && read_float(v, to->pointer, &b->converted);
     case 'B':
       return v->kind == TENSOR_VALUE_BOOL && (to->i = read_bool(&v->as.b), true);
     case 'U':
+      if (v->kind == TENSOR_VALUE_INT && f->called)
+        return (to->text = read_word(f->called, v->as.i)) != NULL;
       return v->kind == TENSOR_VALUE_STRING && (to->text = v->as.text);
     case 'D':
       return read_dtype(v, &to->i);
@@ -454,18 +482,19 @@ static const char *describe_type(char kind) {
 bool lt_convert(const lt_target *target, const lt_formal *f, const tensor_value *v,
                 lt_bound *b, lt_problem *problem) {
   lt_value unused, *to = f->to < 0 ? &unused : b->a + f->to;
-  const bool nullable = f->kind >= 'a';
+  const bool small = f->kind >= 'a';
   if (!check_value(target, f, v, problem)) return false;
   if (v->kind == TENSOR_VALUE_NONE) {
-    if (nullable) return set_none(f->kind, to), true;
+    if (f->nullable && small) return set_none(f->kind, to), true;
+    if (f->nullable && f->to < 0) return true;
     if (f->flags & LT_NONE_IS_DEFAULT) return *to = target->op->parameters[(int)f->to].absent, true;
-  } else if (convert_one(target, (char)(nullable ? f->kind - 'a' + 'A' : f->kind), f->kind == 'f', v,
-                         b, to)) {
+  } else if (convert_one(target, f, (char)(small ? f->kind - 'a' + 'A' : f->kind), v, b, to)) {
     return true;
   }
   char shown[256];
   lt_show_value(v, shown, sizeof shown);
-  lt_explain(problem, TENSOR_ERROR_TYPE, f->name, "%s: argument '%s' is %s; it must be %s",
-             target->name, f->name, shown, describe_type(f->kind));
+  lt_explain(problem, TENSOR_ERROR_TYPE, f->name, "%s: argument '%s' is %s; it must be %s%s",
+             target->name, f->name, shown, describe_type(f->is_scalar ? 'S' : f->kind),
+             f->nullable ? ", or None" : "");
   return false;
 }

@@ -506,6 +506,14 @@ typedef struct tensor_operator_info {
   const tensor_result_info *results;
 } tensor_operator_info;
 
+// Returns the sorted names of all operators with their overloads: those of ATen, which begin with
+// aten::, and those of libtensor. The array is valid until the process ends; NULL, with *count 0, if
+// an allocation fails.
+TENSOR_API const char *const *tensor_operator_names(int32_t *count);
+// Returns the number of overloads that tensor_call tries for a name, in this order, and stores up to
+// `room` of them in `infos`. The descriptions are valid until the process ends. An unknown name
+// returns 0 and sets the last error, which suggests similar names.
+TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos, int32_t room);
 
 // ---------------------------------------------------------------------------------------- creation
 

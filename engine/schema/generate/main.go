@@ -102,6 +102,9 @@ func generate(out *output) error {
 	if err := generateReference(out, ops); err != nil {
 		return err
 	}
+	if err := generateAten(out, ops); err != nil {
+		return err
+	}
 	return generateCases(out, ops)
 }
 

@@ -1,0 +1,44 @@
+// What the functions of ATen's operators that are composed in C share (gen_aten.h declares them).
+#ifndef LIBTENSOR_CAPI_COMPOSITES_H
+#define LIBTENSOR_CAPI_COMPOSITES_H
+
+#include "gen_aten.h"
+
+// Temporary tensors of a function, and its first error, after which RUN does nothing.
+typedef struct lt_temporaries {
+  tensor_status status;
+  int count;
+  tensor_t *held[24];
+} lt_temporaries;
+
+// Runs a call that stores a new tensor in a variable, which the temporaries own.
+#define RUN(temporaries, variable, call)                      \
+  do {                                                        \
+    if (!(temporaries)->status) {                             \
+      (temporaries)->status = (call);                         \
+      if (!(temporaries)->status) lt_hold(temporaries, (variable)); \
+    }                                                         \
+  } while (0)
+// Runs a call without a result.
+#define DO(temporaries, call)                                     \
+  do {                                                            \
+    if (!(temporaries)->status) (temporaries)->status = (call);   \
+  } while (0)
+
+void lt_hold(lt_temporaries *t, tensor_t *tensor);
+// Moves a temporary tensor to a result; NULL to none.
+void lt_return(lt_temporaries *t, tensor_t *tensor, lt_value *result);
+// Frees the temporaries, and the results after an error; returns the status.
+tensor_status lt_finish(lt_temporaries *t, lt_value *results);
+// Returns an error of a function with a message.
+__attribute__((format(printf, 2, 3))) tensor_status lt_reject(tensor_status status,
+                                                              const char *format, ...);
+
+// Computes a function of tensors, for its gradients.
+typedef tensor_status (*lt_forward)(const lt_value *a, tensor_t *const *inputs, tensor_t **out);
+// Computes the gradients of a function with respect to its inputs: NULL for those that are NULL, and
+// where `mask` is not NULL and false.
+tensor_status lt_differentiate(const lt_value *a, lt_forward forward, tensor_t *const *inputs,
+                               int count, const bool *mask, const tensor_t *gradient, lt_value *r);
+
+#endif
