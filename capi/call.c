@@ -6,15 +6,14 @@
 #include "call.h"
 #include "export.h"
 
-// ------------------------------------------------------------------------------------------ binding
+// ------------------------------------------------------------------------------------------
+// binding
 
 static int find_formal(const lt_target *t, const char *name) {
   for (int i = 0; i < t->count; i++)
     if (strcmp(t->formals[i].name, name) == 0) return i;
   // Python's names of self.
-  if (t->count && strcmp(t->formals[0].name, "self") == 0 &&
-      (strcmp(name, "input") == 0))
-    return 0;
+  if (t->count && strcmp(t->formals[0].name, "self") == 0 && (strcmp(name, "input") == 0)) return 0;
   return -1;
 }
 
@@ -48,8 +47,8 @@ static tensor_status place(const lt_target *t, const tensor_value *values,
         int32_t positional = 0;
         for (int32_t i = 0; i < count; i++) positional += !keywords || !keywords[i];
         lt_explain(problem, TENSOR_ERROR_TYPE, NULL,
-                   "%s: takes %d positional argument%s, but %d were given; the schema is %s", t->name,
-                   t->positional, t->positional == 1 ? "" : "s", positional, t->schema);
+                   "%s: takes %d positional argument%s, but %d were given; the schema is %s",
+                   t->name, t->positional, t->positional == 1 ? "" : "s", positional, t->schema);
         return TENSOR_ERROR_TYPE;
       }
       at = position++;
@@ -96,7 +95,8 @@ tensor_status lt_bind(const lt_target *t, const tensor_value *values, const char
   return TENSOR_OK;
 }
 
-// ---------------------------------------------------------------------------------------- execution
+// ----------------------------------------------------------------------------------------
+// execution
 
 static void set_result(char kind, const lt_value *v, tensor_value *to) {
   *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
@@ -177,7 +177,8 @@ static tensor_status copy_list(const lt_target *t, const lt_value *from, const l
     return TENSOR_ERROR_RUNTIME;
   }
   tensor_status status = TENSOR_OK;
-  for (int64_t i = 0; i < from->list.length && !status; i++) status = copy_result(t, made[i], outs[i]);
+  for (int64_t i = 0; i < from->list.length && !status; i++)
+    status = copy_result(t, made[i], outs[i]);
   return status;
 }
 
@@ -280,7 +281,8 @@ tensor_status lt_execute(const lt_bound *b, tensor_value *results, int32_t *coun
   return TENSOR_OK;
 }
 
-// --------------------------------------------------------------------------------------------- calls
+// ---------------------------------------------------------------------------------------------
+// calls
 
 static void describe_arguments(const tensor_value *values, const char *const *keywords,
                                int32_t count, char *to, size_t room) {
@@ -310,17 +312,19 @@ static tensor_status reject_call(const lt_family *family, const tensor_value *va
 }
 
 tensor_status lt_bind_call(const lt_family *family, const tensor_value *values,
-                                   const char *const *keywords, int32_t count, lt_bound *b,
-                                   lt_problem *problem) {
-  if (family->count == 1)
-    return lt_bind(family->targets[0], values, keywords, count, b, problem);
-  const lt_target *converting = NULL;
+                           const char *const *keywords, int32_t count, lt_bound *b,
+                           lt_problem *problem) {
+  if (family->count == 1) return lt_bind(family->targets[0], values, keywords, count, b, problem);
+  const lt_target *converting = NULL, *function = NULL;
+  int functions = 0;
   for (int i = 0; i < family->count; i++) {
+    if (family->targets[i]->form != LT_OUT) function = family->targets[i], functions++;
     if (lt_bind(family->targets[i], values, keywords, count, b, NULL)) continue;
     if (!b->converted) return TENSOR_OK;
     lt_release_bound(b);
     if (!converting) converting = family->targets[i];
   }
+  if (!converting && functions == 1) converting = function;  // its error is the more specific one
   if (converting) return lt_bind(converting, values, keywords, count, b, problem);
   return reject_call(family, values, keywords, count, problem);
 }
@@ -331,8 +335,8 @@ static tensor_status check_call(const char *name, const tensor_value *values, in
     lt_explain(problem, TENSOR_ERROR_VALUE, "name", "tensor_call: argument 'name' is NULL");
   else if (count < 0 || count > LT_MOST_VALUES)
     lt_explain(problem, TENSOR_ERROR_VALUE, "count",
-               "tensor_call: %.80s: argument 'count' is %d; it must be between 0 and %d", name, count,
-               LT_MOST_VALUES);
+               "tensor_call: %.80s: argument 'count' is %d; it must be between 0 and %d", name,
+               count, LT_MOST_VALUES);
   else if (count && !values)
     lt_explain(problem, TENSOR_ERROR_VALUE, "arguments",
                "tensor_call: %.80s: argument 'arguments' is NULL, but 'count' is %d", name, count);
@@ -340,12 +344,14 @@ static tensor_status check_call(const char *name, const tensor_value *values, in
 }
 
 // Reports a problem to the caller; returns its code.
-static tensor_status report(const lt_problem *problem, const char *name, tensor_error_info **error) {
+static tensor_status report(const lt_problem *problem, const char *name,
+                            tensor_error_info **error) {
   const int32_t number = tensor_last_errno();
   lt_fail(number, problem->text);
   if (!error) return problem->code;
   if (!name) name = "";
-  const size_t sizes[] = {strlen(name) + 1, strlen(problem->argument) + 1, strlen(problem->text) + 1};
+  const size_t sizes[] = {strlen(name) + 1, strlen(problem->argument) + 1,
+                          strlen(problem->text) + 1};
   tensor_error_info *made = malloc(sizeof *made + sizes[0] + sizes[1] + sizes[2]);
   if (!made) return problem->code;
   char *texts = (char *)(made + 1);

@@ -1,4 +1,5 @@
-// Calls by name (tensor_call): how a name is resolved to operators, and arguments to their parameters.
+// Calls by name (tensor_call): how a name is resolved to operators, and arguments to their
+// parameters.
 #ifndef LIBTENSOR_CAPI_CALL_H
 #define LIBTENSOR_CAPI_CALL_H
 
@@ -34,9 +35,10 @@ typedef struct lt_target {
   bool emulated;          // the operator lacks the form: the function's results are copied
   bool cloned;            // the operator writes to its first argument, of which it gets a copy
   const char *results;    // letters of the function's results
-  int count, positional;  // parameters; those that can be positional
-  int hidden;             // parameters with a constant value, which follow
-  int inputs, outs;       // values that the operator reads; tensors that it writes to
+  char letters[LT_MOST_RESULTS + 1];  // those of the schema
+  int count, positional;              // parameters; those that can be positional
+  int hidden;                         // parameters with a constant value, which follow
+  int inputs, outs;                   // values that the operator reads; tensors that it writes to
   lt_formal *formals;
   lt_value defaults[LT_MOST_VALUES];
   bool number;  // the defaults have a number as operand
@@ -60,12 +62,12 @@ typedef struct lt_problem {
 // Arguments in the form that lt_run takes.
 typedef struct lt_bound {
   const lt_target *target;
-  bool number;                 // the operand is a scalar
-  bool converted;              // an argument was converted to the type of its parameter
+  bool number;     // the operand is a scalar
+  bool converted;  // an argument was converted to the type of its parameter
   lt_value a[LT_MOST_VALUES];
   int held_count, used;
-  tensor_t *held[4];           // temporary tensors
-  void *blocks;                // temporary memory that does not fit in numbers
+  tensor_t *held[4];  // temporary tensors
+  void *blocks;       // temporary memory that does not fit in numbers
   int64_t numbers[32];
 } lt_bound;
 
@@ -100,7 +102,8 @@ bool lt_convert(const lt_target *target, const lt_formal *f, const tensor_value 
 
 // Stores the reason of an error in a problem.
 __attribute__((format(printf, 4, 5))) void lt_explain(lt_problem *problem, tensor_status code,
-                                                      const char *argument, const char *format, ...);
+                                                      const char *argument, const char *format,
+                                                      ...);
 // Returns the number of edits between two texts; a larger number than `most` if there are more.
 int lt_edit_distance(const char *a, const char *b, int most);
 // Writes a value for people, as in an error message.

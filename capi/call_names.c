@@ -27,7 +27,8 @@ static uint32_t hash_name(const char *name) {
 }
 
 static const lt_family *find_known(const char *name) {
-  for (entry *e = atomic_load_explicit(known + hash_name(name), memory_order_acquire); e; e = e->next)
+  for (entry *e = atomic_load_explicit(known + hash_name(name), memory_order_acquire); e;
+       e = e->next)
     if (strcmp(e->family->name, name) == 0) return e->family;
   return NULL;
 }
@@ -209,15 +210,14 @@ static void reject_name(const char *name, lt_problem *problem) {
   if (!problem) return;
   const char *dot = strchr(name, '.');
   char base[128];
-  overloads other;
   snprintf(base, sizeof base, "%.*s", dot ? (int)(dot - name) : 0, name);
-  if (*base) find_overloads(base, &other);
-  if (*base && other.count) {
+  const lt_family *other = *base ? lt_find_call(base, NULL) : NULL;
+  if (other) {
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
                "tensor_call: %.100s has no overload '%.60s'; its overloads are", base, dot + 1);
     size_t n = strlen(problem->text);
-    for (int i = 0; i < other.count && n < sizeof problem->text; i++) {
-      const char *own = strchr(other.targets[i]->name, '.');
+    for (int i = 0; i < other->count && n < sizeof problem->text; i++) {
+      const char *own = strchr(other->targets[i]->name, '.');
       n += (size_t)snprintf(problem->text + n, sizeof problem->text - n, "%s %s", i ? "," : "",
                             own ? own + 1 : "default");
     }
@@ -229,7 +229,8 @@ static void reject_name(const char *name, lt_problem *problem) {
                "tensor_call: there is no operator '%.100s'; did you mean '%s'?", name, nearest);
   else
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
-               "tensor_call: there is no operator '%.100s'; tensor_operator_names() lists them", name);
+               "tensor_call: there is no operator '%.100s'; tensor_operator_names() lists them",
+               name);
 }
 
 const lt_family *lt_find_call(const char *name, lt_problem *problem) {
@@ -249,7 +250,8 @@ const lt_family *lt_find_call(const char *name, lt_problem *problem) {
   return NULL;
 }
 
-int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos, int32_t room) {
+int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos,
+                                 int32_t room) {
   lt_problem problem = {.code = TENSOR_OK};
   const lt_family *family = name ? lt_find_call(name, &problem) : NULL;
   if (!family) {

@@ -43,8 +43,8 @@ static const char *expand(const char *packed, text *to) {
 static void mark_results(const char *results, text *to) {
   char letter = 'a';
   while (*results) {
-    if (strncmp(results, "Tensor", 6) == 0 && (isspace((unsigned char)results[6]) ||
-                                               strchr(",)(", results[6]) || !results[6])) {
+    if (strncmp(results, "Tensor", 6) == 0 &&
+        (isspace((unsigned char)results[6]) || strchr(",)(", results[6]) || !results[6])) {
       char mark[] = "Tensor(a!)";
       mark[7] = letter++;
       add_text(to, mark);
@@ -93,11 +93,11 @@ static char letter_of(const char *type) {
   static const struct {
     const char *type;
     char one, many;
-  } letters[] = {{"Tensor", 'T', 'A'},     {"Scalar", 'S', 'N'},    {"int", 'I', 'L'},
-                 {"SymInt", 'I', 'L'},     {"float", 'F', 'E'},     {"bool", 'B', 'H'},
-                 {"SymBool", 'B', 'H'},    {"str", 'U', 'K'},       {"ScalarType", 'D', 0},
-                 {"Layout", 'Y', 0},       {"Device", 'C', 0},      {"MemoryFormat", 'M', 0},
-                 {"Generator", 'G', 0},    {"Storage", 'W', 0},     {"Stream", 'I', 0}};
+  } letters[] = {{"Tensor", 'T', 'A'},  {"Scalar", 'S', 'N'}, {"int", 'I', 'L'},
+                 {"SymInt", 'I', 'L'},  {"float", 'F', 'E'},  {"bool", 'B', 'H'},
+                 {"SymBool", 'B', 'H'}, {"str", 'U', 'K'},    {"ScalarType", 'D', 0},
+                 {"Layout", 'Y', 0},    {"Device", 'C', 0},   {"MemoryFormat", 'M', 0},
+                 {"Generator", 'G', 0}, {"Storage", 'W', 0},  {"Stream", 'I', 0}};
   const size_t n = strspn(type, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
   const char *rest = type + n;
   if (strncmp(rest, "?[]", 3) == 0) return 'Z';
@@ -112,10 +112,10 @@ static char letter_of(const char *type) {
 
 // ATen's numbers of dtypes in defaults.
 static tensor_dtype dtype_of(int number) {
-  static const tensor_dtype numbers[] = {
-      TENSOR_UINT8,   TENSOR_INT8,    TENSOR_INT16,     TENSOR_INT32,     TENSOR_INT64,
-      TENSOR_FLOAT16, TENSOR_FLOAT32, TENSOR_FLOAT64,   TENSOR_COMPLEX32, TENSOR_COMPLEX64,
-      TENSOR_COMPLEX128, TENSOR_BOOL};
+  static const tensor_dtype numbers[] = {TENSOR_UINT8,     TENSOR_INT8,       TENSOR_INT16,
+                                         TENSOR_INT32,     TENSOR_INT64,      TENSOR_FLOAT16,
+                                         TENSOR_FLOAT32,   TENSOR_FLOAT64,    TENSOR_COMPLEX32,
+                                         TENSOR_COMPLEX64, TENSOR_COMPLEX128, TENSOR_BOOL};
   return number >= 0 && number < (int)(sizeof numbers / sizeof *numbers) ? numbers[number]
                                                                          : TENSOR_DTYPE_NONE;
 }
@@ -251,7 +251,8 @@ static int find_mapped(const char *map, const char *name, const char **other) {
 
 static int find_parameter(const lt_operator *op, const char *name, size_t n) {
   for (int i = 0; i < op->count; i++)
-    if (strlen(op->parameters[i].name) == n && strncmp(op->parameters[i].name, name, n) == 0) return i;
+    if (strlen(op->parameters[i].name) == n && strncmp(op->parameters[i].name, name, n) == 0)
+      return i;
   return -1;
 }
 
@@ -284,9 +285,15 @@ static int add_constants(const lt_operator *op, const char *map, lt_formal *to, 
       if (at < 0) return -1;
       snprintf(value, sizeof value, "%.*s", (int)(length - (size_t)(sign + 2 - map)), sign + 2);
       const lt_parameter *p = op->parameters + at;
-      to[n++] = (lt_formal){.name = p->name, .type = "", .called = p->name, .kind = p->kind,
-                            .to = (signed char)at, .alias = -1, .nullable = p->kind >= 'a',
-                            .has_default = true, .absent = parse_default(value, p->kind)};
+      to[n++] = (lt_formal){.name = p->name,
+                            .type = "",
+                            .called = p->name,
+                            .kind = p->kind,
+                            .to = (signed char)at,
+                            .alias = -1,
+                            .nullable = p->kind >= 'a',
+                            .has_default = true,
+                            .absent = parse_default(value, p->kind)};
     }
     map += length + (map[length] == ',');
   }
@@ -304,7 +311,7 @@ static int count_results(const char *s) {
 }
 
 // Describes the results of a schema: their types and alias sets, and their letters.
-static bool parse_results(const char *s, lt_target *t, tensor_result_info *infos, char *letters) {
+static bool parse_results(const char *s, lt_target *t, tensor_result_info *infos) {
   const int n = count_results(s);
   if (*s == '(') s++;
   for (int i = 0; i < n; i++) {
@@ -314,15 +321,15 @@ static bool parse_results(const char *s, lt_target *t, tensor_result_info *infos
     snprintf(item, sizeof item, "%.*s", (int)(end - s), s);
     if (!strchr(item, ' ')) strncat(item, " out", sizeof item - strlen(item) - 1);
     if (!parse_formal(item, item + strlen(item), false, &f)) return false;
+    free((char *)f.name);
     infos[i] = (tensor_result_info){f.type, -1, f.alias};
-    letters[i] = f.kind;
+    t->letters[i] = f.kind;
     for (int k = 0; f.is_written && k < t->count; k++)
       if (t->formals[k].is_written && t->formals[k].alias == f.alias &&
           (t->form != LT_OUT || t->formals[k].is_out))
         infos[i].parameter = k;
     s = *end == ',' ? end + 2 : end;
   }
-  letters[n] = 0;
   t->info.result_count = n, t->info.results = infos;
   return true;
 }
@@ -351,8 +358,8 @@ static bool complete(lt_target *t) {
   if (!infos) return false;
   for (int i = 0; i < t->count; i++) {
     const lt_formal *f = t->formals + i;
-    infos[i] = (tensor_parameter_info){f->name, f->type, f->by_name, f->has_default, f->absent,
-                                       f->is_written, f->alias};
+    infos[i] = (tensor_parameter_info){f->name,   f->type,       f->by_name, f->has_default,
+                                       f->absent, f->is_written, f->alias};
     if (!f->by_name) t->positional = i + 1;
   }
   t->info.name = t->name, t->info.schema = t->schema;
@@ -382,7 +389,8 @@ static bool connect_all(lt_target *t, const char *map) {
       return false;
   }
   t->outs = outs;
-  t->hidden = t->op ? add_constants(t->op, map, t->formals + t->count, LT_MOST_VALUES - t->count) : 0;
+  t->hidden =
+      t->op ? add_constants(t->op, map, t->formals + t->count, LT_MOST_VALUES - t->count) : 0;
   return t->hidden >= 0;
 }
 
@@ -393,8 +401,8 @@ lt_target *lt_make_aten_target(int number) {
   lt_target *t = calloc(1, sizeof *t);
   lt_formal *formals = calloc(LT_MOST_VALUES, sizeof *formals);
   tensor_result_info *results = calloc(LT_MOST_RESULTS, sizeof *results);
-  char *name = NULL, *letters = calloc(LT_MOST_RESULTS + 1, 1);
-  if (!t || !formals || !results || !letters) return NULL;
+  char *name = NULL;
+  if (!t || !formals || !results) return NULL;
   if (asprintf(&name, "aten::%s", lt_aten_text + row->name) < 0) return NULL;
   add_text(&s, name);
   char *own = s.at;
@@ -406,12 +414,13 @@ lt_target *lt_make_aten_target(int number) {
     t->compute = lt_composites[-1 - row->target];
   t->count = parse_formals(own, formals, LT_MOST_VALUES);
   if (t->count < 0 || !t->schema || !connect_all(t, map)) return NULL;
-  if (!parse_results(strstr(own, ") -> ") + strlen(") -> "), t, results, letters)) return NULL;
+  if (!parse_results(strstr(own, ") -> ") + strlen(") -> "), t, results)) return NULL;
   t->cloned = t->op && t->form == LT_FUNCTION && t->info.result_count && !*t->op->results;
   t->emulated = t->form != LT_FUNCTION && (!t->op || !has_form(t->op, t->form));
-  if (t->form == LT_INPLACE && t->op && !*t->op->results) t->form = LT_FUNCTION, t->emulated = false;
+  if (t->form == LT_INPLACE && t->op && !*t->op->results)
+    t->form = LT_FUNCTION, t->emulated = false;
   // The results of functions without results, and of copies, are those of the schema.
-  t->results = t->op && !t->cloned ? t->op->results : letters;
+  t->results = t->op && !t->cloned ? t->op->results : t->letters;
   return complete(t) ? t : NULL;
 }
 
@@ -419,15 +428,16 @@ lt_target *lt_make_aten_target(int number) {
 
 static const char *type_of(char kind) {
   static const char *const types[26] = {
-      "Tensor[]", "bool",    "Device",   "ScalarType",   "float[]",  "float",   "Generator",
-      "bool[]",   "SymInt",  "Node",     "str[]",        "SymInt[]", "MemoryFormat", "Scalar[]",
-      "Operand",  "Operand", "Address",  "Tensor[]",     "Scalar",   "Tensor",  "str",
-      "SymInt[]", "Storage", "Index",    "Layout",       "Tensor?[]"};
+      "Tensor[]", "bool",    "Device",  "ScalarType", "float[]",  "float",        "Generator",
+      "bool[]",   "SymInt",  "Node",    "str[]",      "SymInt[]", "MemoryFormat", "Scalar[]",
+      "Operand",  "Operand", "Address", "Tensor[]",   "Scalar",   "Tensor",       "str",
+      "SymInt[]", "Storage", "Index",   "Layout",     "Tensor?[]"};
   static const char *const optional[26] = {
-      "Tensor[]?", "bool?",    "Device?",  "ScalarType?",  "float[]?",  "float?",   "Generator?",
-      "bool[]?",   "SymInt?",  "Node?",    "str[]?",       "SymInt[]?", "MemoryFormat?", "Scalar[]?",
-      "Operand?",  "Operand?", "Address?", "Tensor[]?",    "Scalar?",   "Tensor?",  "str?",
-      "SymInt[]?", "Storage?", "Index?",   "Layout?",      "Tensor?[]"};
+      "Tensor[]?",     "bool?",     "Device?",  "ScalarType?", "float[]?", "float?",
+      "Generator?",    "bool[]?",   "SymInt?",  "Node?",       "str[]?",   "SymInt[]?",
+      "MemoryFormat?", "Scalar[]?", "Operand?", "Operand?",    "Address?", "Tensor[]?",
+      "Scalar?",       "Tensor?",   "str?",     "SymInt[]?",   "Storage?", "Index?",
+      "Layout?",       "Tensor?[]"};
   return kind >= 'a' ? optional[kind - 'a'] : types[kind - 'A'];
 }
 
@@ -546,10 +556,17 @@ static void write_default(const tensor_value *v, text *to) {
 
 static void set_formal(const lt_operator *op, int i, int form, lt_formal *f) {
   const lt_parameter *p = op->parameters + i;
-  *f = (lt_formal){.name = p->name, .called = p->name, .kind = p->kind, .to = (signed char)i,
-                   .alias = -1, .nullable = p->kind >= 'a', .by_name = p->flags & LT_BY_NAME,
-                   .has_default = p->flags & LT_DEFAULT, .is_written = p->flags & LT_MUTATED,
-                   .flags = p->flags, .absent = absent_value(p)};
+  *f = (lt_formal){.name = p->name,
+                   .called = p->name,
+                   .kind = p->kind,
+                   .to = (signed char)i,
+                   .alias = -1,
+                   .nullable = p->kind >= 'a',
+                   .by_name = p->flags & LT_BY_NAME,
+                   .has_default = p->flags & LT_DEFAULT,
+                   .is_written = p->flags & LT_MUTATED,
+                   .flags = p->flags,
+                   .absent = absent_value(p)};
   if (form == LT_INPLACE && i == 0) {
     f->is_written = true, f->alias = 0;
     if (f->kind == 'O' || f->kind == 'P') f->kind = 'T';
@@ -588,12 +605,21 @@ static void write_own_schema(lt_target *t, tensor_result_info *results, text *to
   add_text(to, n == 1 ? ") -> " : ") -> (");
   const char *name = t->op->out;
   for (int i = 0; i < n; i++, name += strlen(name) + 1) {
-    const int alias = t->form == LT_INPLACE ? 0 : t->form == LT_OUT ? i : t->op->aliases >> i & 1 ? 0 : -1;
-    const lt_formal f = {.name = n == 1 ? NULL : name, .type = type_of(t->op->results[i]), .alias = (signed char)alias,
+    const int alias = t->form == LT_INPLACE     ? 0
+                      : t->form == LT_OUT       ? i
+                      : t->op->aliases >> i & 1 ? 0
+                                                : -1;
+    const lt_formal f = {.name = n == 1 ? NULL : name,
+                         .type = type_of(t->op->results[i]),
+                         .alias = (signed char)alias,
                          .is_written = t->form != LT_FUNCTION};
     if (i) add_text(to, ", ");
     write_formal(&f, to);
-    results[i] = (tensor_result_info){f.type, t->form == LT_INPLACE ? 0 : t->form == LT_OUT ? t->op->count + i : -1, alias};
+    results[i] = (tensor_result_info){f.type,
+                                      t->form == LT_INPLACE ? 0
+                                      : t->form == LT_OUT   ? t->op->count + i
+                                                            : -1,
+                                      alias};
   }
   if (n != 1) add_text(to, ")");
   t->info.result_count = n, t->info.results = results;
@@ -610,10 +636,15 @@ lt_target *lt_make_target(const lt_operator *op, int form) {
   for (int i = 0; i < op->count; i++) set_formal(op, i, form, formals + i);
   const char *out = op->out;
   for (int i = 0; i < outs; i++, out += strlen(out) + 1)
-    formals[op->count + i] =
-        (lt_formal){.name = out, .called = out, .type = "Tensor", .kind = 'T',
-                    .to = (signed char)(op->count + i), .alias = (signed char)i, .by_name = true,
-                    .is_written = true, .is_out = true};
+    formals[op->count + i] = (lt_formal){.name = out,
+                                         .called = out,
+                                         .type = "Tensor",
+                                         .kind = 'T',
+                                         .to = (signed char)(op->count + i),
+                                         .alias = (signed char)i,
+                                         .by_name = true,
+                                         .is_written = true,
+                                         .is_out = true};
   t->op = op, t->form = form, t->results = op->results, t->formals = formals;
   t->count = op->count + outs, t->inputs = op->count, t->outs = outs;
   const size_t base = strcspn(op->name, ".");

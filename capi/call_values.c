@@ -25,9 +25,9 @@ void lt_explain(lt_problem *problem, tensor_status code, const char *argument, c
 // ------------------------------------------------------------------------------------------ values
 
 static const char *const kind_names[] = {
-    "None",      "Tensor",  "int",       "float",        "bool",    "complex",  "str",
-    "dtype",     "layout",  "memory_format", "device",   "Generator", "Tensor[]", "int[]",
-    "float[]",   "bool[]",  "Scalar[]",  "int",          "str[]",   "Storage",  "index"};
+    "None",    "Tensor", "int",           "float",  "bool",      "complex",  "str",
+    "dtype",   "layout", "memory_format", "device", "Generator", "Tensor[]", "int[]",
+    "float[]", "bool[]", "Scalar[]",      "int",    "str[]",     "Storage",  "index"};
 enum { KINDS = sizeof kind_names / sizeof *kind_names };
 
 static bool is_list(const tensor_value *v) {
@@ -108,7 +108,8 @@ void lt_show_value(const tensor_value *v, char *to, size_t room) {
   }
 }
 
-// ------------------------------------------------------------------------------------------- memory
+// -------------------------------------------------------------------------------------------
+// memory
 
 // Allocates n numbers of 8 bytes, which are freed with the bound call; NULL if there is no memory.
 static void *take(lt_bound *b, int64_t n) {
@@ -133,7 +134,8 @@ void lt_release_bound(lt_bound *b) {
   }
 }
 
-// --------------------------------------------------------------------------------------- conversion
+// ---------------------------------------------------------------------------------------
+// conversion
 
 static bool read_scalar(const tensor_value *v, tensor_scalar *to) {
   switch (v->kind) {
@@ -350,8 +352,7 @@ static const char *read_word(const char *parameter, int64_t number) {
 // An operand: a tensor or a number.
 static bool convert_operand(const lt_target *target, const lt_formal *f, const tensor_value *v,
                             lt_bound *b, lt_value *to) {
-  if (f->is_scalar)
-    return read_number(v, &to->scalar, &b->converted) && (b->number = true);
+  if (f->is_scalar) return read_number(v, &to->scalar, &b->converted) && (b->number = true);
   if (v->kind == TENSOR_VALUE_TENSOR) return b->number = false, to->pointer = v->as.tensor, true;
   if (!target->emulated && !(target->op->forms & LT_HAS(target->form, 1)))
     return make_tensor(v, b, to);
@@ -461,26 +462,37 @@ static bool check_value(const lt_target *target, const lt_formal *f, const tenso
 // The values that a parameter of a kind accepts, for error messages.
 static const char *describe_type(char kind) {
   static const char *const types[] = {
-      ['A' - 'A'] = "a list of tensors", ['B' - 'A'] = "a bool",
+      ['A' - 'A'] = "a list of tensors",
+      ['B' - 'A'] = "a bool",
       ['C' - 'A'] = "a device or its name, such as 'cpu'",
-      ['D' - 'A'] = "a dtype or its name, such as 'float32'", ['E' - 'A'] = "a list of floats",
-      ['F' - 'A'] = "a float or an int", ['G' - 'A'] = "a generator", ['H' - 'A'] = "a list of bools",
-      ['I' - 'A'] = "an int or a bool", ['J' - 'A'] = "a node, which no tensor_value holds",
-      ['K' - 'A'] = "a list of strings", ['L' - 'A'] = "an int or a list of ints",
+      ['D' - 'A'] = "a dtype or its name, such as 'float32'",
+      ['E' - 'A'] = "a list of floats",
+      ['F' - 'A'] = "a float or an int",
+      ['G' - 'A'] = "a generator",
+      ['H' - 'A'] = "a list of bools",
+      ['I' - 'A'] = "an int or a bool",
+      ['J' - 'A'] = "a node, which no tensor_value holds",
+      ['K' - 'A'] = "a list of strings",
+      ['L' - 'A'] = "an int or a list of ints",
       ['M' - 'A'] = "a memory format or its name, such as 'channels_last'",
-      ['N' - 'A'] = "a list of numbers", ['O' - 'A'] = "a tensor or a number",
-      ['P' - 'A'] = "a tensor or a number", ['Q' - 'A'] = "an address, which no tensor_value holds",
-      ['R' - 'A'] = "a list of tensors", ['S' - 'A'] = "an int, float, bool or complex number",
-      ['T' - 'A'] = "a tensor or a number", ['U' - 'A'] = "a string",
-      ['V' - 'A'] = "an int or a list of ints", ['W' - 'A'] = "a storage",
+      ['N' - 'A'] = "a list of numbers",
+      ['O' - 'A'] = "a tensor or a number",
+      ['P' - 'A'] = "a tensor or a number",
+      ['Q' - 'A'] = "an address, which no tensor_value holds",
+      ['R' - 'A'] = "a list of tensors",
+      ['S' - 'A'] = "an int, float, bool or complex number",
+      ['T' - 'A'] = "a tensor or a number",
+      ['U' - 'A'] = "a string",
+      ['V' - 'A'] = "an int or a list of ints",
+      ['W' - 'A'] = "a storage",
       ['X' - 'A'] = "a list of index items",
       ['Y' - 'A'] = "a layout or its name, such as 'strided'",
       ['Z' - 'A'] = "a list of tensors or None"};
   return types[kind >= 'a' ? kind - 'a' : kind - 'A'];
 }
 
-bool lt_convert(const lt_target *target, const lt_formal *f, const tensor_value *v,
-                lt_bound *b, lt_problem *problem) {
+bool lt_convert(const lt_target *target, const lt_formal *f, const tensor_value *v, lt_bound *b,
+                lt_problem *problem) {
   lt_value unused, *to = f->to < 0 ? &unused : b->a + f->to;
   const bool small = f->kind >= 'a';
   if (!check_value(target, f, v, problem)) return false;

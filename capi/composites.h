@@ -12,17 +12,17 @@ typedef struct lt_temporaries {
 } lt_temporaries;
 
 // Runs a call that stores a new tensor in a variable, which the temporaries own.
-#define RUN(temporaries, variable, call)                      \
-  do {                                                        \
-    if (!(temporaries)->status) {                             \
-      (temporaries)->status = (call);                         \
+#define RUN(temporaries, variable, call)                            \
+  do {                                                              \
+    if (!(temporaries)->status) {                                   \
+      (temporaries)->status = (call);                               \
       if (!(temporaries)->status) lt_hold(temporaries, (variable)); \
-    }                                                         \
+    }                                                               \
   } while (0)
 // Runs a call without a result.
-#define DO(temporaries, call)                                     \
-  do {                                                            \
-    if (!(temporaries)->status) (temporaries)->status = (call);   \
+#define DO(temporaries, call)                                   \
+  do {                                                          \
+    if (!(temporaries)->status) (temporaries)->status = (call); \
   } while (0)
 
 void lt_hold(lt_temporaries *t, tensor_t *tensor);
@@ -36,8 +36,8 @@ __attribute__((format(printf, 2, 3))) tensor_status lt_reject(tensor_status stat
 
 // Computes a function of tensors, for its gradients.
 typedef tensor_status (*lt_forward)(const lt_value *a, tensor_t *const *inputs, tensor_t **out);
-// Computes the gradients of a function with respect to its inputs: NULL for those that are NULL, and
-// where `mask` is not NULL and false.
+// Computes the gradients of a function with respect to its inputs: NULL for those that are NULL,
+// and where `mask` is not NULL and false.
 tensor_status lt_differentiate(const lt_value *a, lt_forward forward, tensor_t *const *inputs,
                                int count, const bool *mask, const tensor_t *gradient, lt_value *r);
 

@@ -8,7 +8,8 @@
 
 #include "handle.h"
 
-// --------------------------------------------------------------------------------------- temporaries
+// ---------------------------------------------------------------------------------------
+// temporaries
 
 void lt_hold(lt_temporaries *t, tensor_t *tensor) {
   enum { ROOM = sizeof t->held / sizeof *t->held };
@@ -50,12 +51,13 @@ static tensor_status give(tensor_status status, tensor_t *made, lt_value *r) {
   return status;
 }
 
-#define GIVE(call)                      \
-  tensor_t *made = NULL;                \
+#define GIVE(call)                       \
+  tensor_t *made = NULL;                 \
   const tensor_status returned = (call); \
   return give(returned, made, r)
 
-// ------------------------------------------------------------------------------------------ metadata
+// ------------------------------------------------------------------------------------------
+// metadata
 
 // Checks a handle, which the getters of the header do not.
 static tensor_status check_tensor(const lt_value *a) {
@@ -95,17 +97,37 @@ static tensor_status give_list(const lt_value *a, const int64_t *(*read)(const t
   return TENSOR_OK;
 }
 
-tensor_status lt_compute_sym_size_int(lt_value *a, lt_value *r) { return give_item(a, tensor_sizes, r); }
-tensor_status lt_compute_size_int(lt_value *a, lt_value *r) { return give_item(a, tensor_sizes, r); }
-tensor_status lt_compute_sym_stride_int(lt_value *a, lt_value *r) { return give_item(a, tensor_strides, r); }
-tensor_status lt_compute_stride_int(lt_value *a, lt_value *r) { return give_item(a, tensor_strides, r); }
-tensor_status lt_compute_sym_size(lt_value *a, lt_value *r) { return give_list(a, tensor_sizes, r); }
+tensor_status lt_compute_sym_size_int(lt_value *a, lt_value *r) {
+  return give_item(a, tensor_sizes, r);
+}
+tensor_status lt_compute_size_int(lt_value *a, lt_value *r) {
+  return give_item(a, tensor_sizes, r);
+}
+tensor_status lt_compute_sym_stride_int(lt_value *a, lt_value *r) {
+  return give_item(a, tensor_strides, r);
+}
+tensor_status lt_compute_stride_int(lt_value *a, lt_value *r) {
+  return give_item(a, tensor_strides, r);
+}
+tensor_status lt_compute_sym_size(lt_value *a, lt_value *r) {
+  return give_list(a, tensor_sizes, r);
+}
 tensor_status lt_compute_size(lt_value *a, lt_value *r) { return give_list(a, tensor_sizes, r); }
-tensor_status lt_compute_sym_stride(lt_value *a, lt_value *r) { return give_list(a, tensor_strides, r); }
-tensor_status lt_compute_stride(lt_value *a, lt_value *r) { return give_list(a, tensor_strides, r); }
-tensor_status lt_compute_sym_numel(lt_value *a, lt_value *r) { return give_int(a, tensor_numel(a->pointer), r); }
-tensor_status lt_compute_numel(lt_value *a, lt_value *r) { return give_int(a, tensor_numel(a->pointer), r); }
-tensor_status lt_compute_dim(lt_value *a, lt_value *r) { return give_int(a, tensor_dim(a->pointer), r); }
+tensor_status lt_compute_sym_stride(lt_value *a, lt_value *r) {
+  return give_list(a, tensor_strides, r);
+}
+tensor_status lt_compute_stride(lt_value *a, lt_value *r) {
+  return give_list(a, tensor_strides, r);
+}
+tensor_status lt_compute_sym_numel(lt_value *a, lt_value *r) {
+  return give_int(a, tensor_numel(a->pointer), r);
+}
+tensor_status lt_compute_numel(lt_value *a, lt_value *r) {
+  return give_int(a, tensor_numel(a->pointer), r);
+}
+tensor_status lt_compute_dim(lt_value *a, lt_value *r) {
+  return give_int(a, tensor_dim(a->pointer), r);
+}
 tensor_status lt_compute_sym_storage_offset(lt_value *a, lt_value *r) {
   return give_int(a, tensor_storage_offset(a->pointer), r);
 }
@@ -137,7 +159,8 @@ tensor_status lt_compute_is_signed(lt_value *a, lt_value *r) {
   return give_int(a, is, r);
 }
 
-// ------------------------------------------------------------------------------------ views and copies
+// ------------------------------------------------------------------------------------ views and
+// copies
 
 tensor_status lt_compute_alias(lt_value *a, lt_value *r) {
   const tensor_status status = check_tensor(a);
@@ -150,8 +173,9 @@ tensor_status lt_compute_lift(lt_value *a, lt_value *r) { return lt_compute_alia
 tensor_status lt_compute_copy(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *made = NULL;
-  RUN(&t, made, tensor_empty_like(a[0].pointer, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE,
-                                  tensor_device_default(), TENSOR_PRESERVE, &made));
+  RUN(&t, made,
+      tensor_empty_like(a[0].pointer, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE,
+                        tensor_device_default(), TENSOR_PRESERVE, &made));
   DO(&t, tensor_copy_(made, a[1].pointer, a[2].i != 0));
   lt_return(&t, made, r);
   return lt_finish(&t, r);
@@ -174,10 +198,12 @@ tensor_status lt_compute_to_other(lt_value *a, lt_value *r) {
 }
 tensor_status lt_compute_chalf(lt_value *a, lt_value *r) {
   GIVE(tensor_to_options(a[0].pointer, TENSOR_COMPLEX32, TENSOR_LAYOUT_NONE,
-                         tensor_device_default(), false, false, (tensor_memory_format)a[1].i, &made));
+                         tensor_device_default(), false, false, (tensor_memory_format)a[1].i,
+                         &made));
 }
 
-// ------------------------------------------------------------------------------------------- indexing
+// -------------------------------------------------------------------------------------------
+// indexing
 
 tensor_status lt_compute_index_Tensor(lt_value *a, lt_value *r) {
   const int64_t n = a[1].list.length;
@@ -204,8 +230,9 @@ static tensor_status fill_results(tensor_status status, const tensor_t *self, te
   for (int i = 0; i < 3; i++) {
     tensor_t *result = made[i];
     if (!status && !result)
-      RUN(&t, result, tensor_empty(&none, 1, TENSOR_INT64, TENSOR_LAYOUT_NONE, tensor_get_device(self),
-                                   TENSOR_FORMAT_NONE, &result));
+      RUN(&t, result,
+          tensor_empty(&none, 1, TENSOR_INT64, TENSOR_LAYOUT_NONE, tensor_get_device(self),
+                       TENSOR_FORMAT_NONE, &result));
     r[i].pointer = result;
   }
   t.count = 0;
@@ -250,7 +277,8 @@ tensor_status lt_compute_bernoulli_Tensor(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// --------------------------------------------------------------------------------------------- checks
+// ---------------------------------------------------------------------------------------------
+// checks
 
 static bool is_true(const tensor_scalar *s) {
   return s->kind >= TENSOR_SCALAR_FLOAT && s->kind != TENSOR_SCALAR_UINT
@@ -286,9 +314,9 @@ tensor_status lt_compute__assert_async_msg(lt_value *a, lt_value *r) {
 static tensor_status check_range(const lt_value *a, int64_t low) {
   const int64_t size = a[0].scalar.value.i, min = a[1].i == TENSOR_NONE ? low : a[1].i;
   if (size >= min && (a[2].i == TENSOR_NONE || size <= a[2].i)) return TENSOR_OK;
-  return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'size' is %lld; it must be between %lld and %lld",
-                   (long long)size, (long long)min,
-                   (long long)(a[2].i == TENSOR_NONE ? INT64_MAX : a[2].i));
+  return lt_reject(TENSOR_ERROR_RUNTIME,
+                   "argument 'size' is %lld; it must be between %lld and %lld", (long long)size,
+                   (long long)min, (long long)(a[2].i == TENSOR_NONE ? INT64_MAX : a[2].i));
 }
 tensor_status lt_compute_sym_constrain_range(lt_value *a, lt_value *r) {
   (void)r;
@@ -306,14 +334,16 @@ tensor_status lt_compute__assert_tensor_metadata(lt_value *a, lt_value *r) {
   const tensor_t *self = a[0].pointer;
   const int64_t n = tensor_dim(self);
   for (int i = 1; i <= 2; i++) {
-    const int64_t *expected = a[i].list.data, *actual = i == 1 ? tensor_sizes(self) : tensor_strides(self);
+    const int64_t *expected = a[i].list.data,
+                  *actual = i == 1 ? tensor_sizes(self) : tensor_strides(self);
     if (expected && (a[i].list.length != n || memcmp(expected, actual, (size_t)n * sizeof *actual)))
       return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'a' has other %s than '%s'",
                        i == 1 ? "sizes" : "strides", i == 1 ? "size" : "stride");
   }
   if (a[3].i >= 0 && a[3].i != tensor_get_dtype(self))
     return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'a' has dtype %s; %s is required",
-                     tensor_dtype_name(tensor_get_dtype(self)), tensor_dtype_name((tensor_dtype)a[3].i));
+                     tensor_dtype_name(tensor_get_dtype(self)),
+                     tensor_dtype_name((tensor_dtype)a[3].i));
   if (a[4].device.type >= 0 && a[4].device.type != tensor_get_device(self).type)
     return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'a' is on another device than 'device'");
   if (a[5].i >= 0 && a[5].i != (int64_t)tensor_get_layout(self))

@@ -7,7 +7,8 @@
 
 // Makes the leaves of a graph, runs the function and its backward pass.
 static tensor_status run_backward(const lt_value *a, lt_forward forward, tensor_t *const *inputs,
-                                  int count, const bool *mask, const tensor_t *gradient, lt_value *r) {
+                                  int count, const bool *mask, const tensor_t *gradient,
+                                  lt_value *r) {
   enum { MOST = 4 };
   lt_temporaries t = {0};
   tensor_t *leaves[MOST] = {NULL}, *out = NULL;
@@ -25,7 +26,8 @@ static tensor_status run_backward(const lt_value *a, lt_forward forward, tensor_
   if (n) {
     RUN(&t, out, forward(a, leaves, &out));
     const tensor_t *const outs[] = {out};
-    DO(&t, tensor_autograd_grad(outs, 1, wanted, n, &gradient, 1, -1, false, true, true, &gradients, &length));
+    DO(&t, tensor_autograd_grad(outs, 1, wanted, n, &gradient, 1, -1, false, true, true, &gradients,
+                                &length));
   }
   for (int i = 0; !t.status && i < length; i++) {
     r[place[i]].pointer = gradients[i];
@@ -35,8 +37,8 @@ static tensor_status run_backward(const lt_value *a, lt_forward forward, tensor_
   return lt_finish(&t, r);
 }
 
-tensor_status lt_differentiate(const lt_value *a, lt_forward forward, tensor_t *const *inputs, int count,
-                               const bool *mask, const tensor_t *gradient, lt_value *r) {
+tensor_status lt_differentiate(const lt_value *a, lt_forward forward, tensor_t *const *inputs,
+                               int count, const bool *mask, const tensor_t *gradient, lt_value *r) {
   bool before = true;
   tensor_status status = tensor_is_grad_enabled(&before);
   if (!status && !before) status = tensor_set_grad_enabled(true);
@@ -47,20 +49,24 @@ tensor_status lt_differentiate(const lt_value *a, lt_forward forward, tensor_t *
 }
 
 // A derivative by one input, a[1], of a function whose other arguments follow.
-#define DERIVATIVE(name, call)                                                                   \
-  static tensor_status forward_##name(const lt_value *a, tensor_t *const *x, tensor_t **out) {   \
-    (void)a;                                                                                     \
-    return call;                                                                                 \
-  }                                                                                              \
-  tensor_status lt_compute_##name(lt_value *a, lt_value *r) {                                    \
-    tensor_t *const inputs[] = {a[1].pointer};                                                   \
-    return lt_differentiate(a, forward_##name, inputs, 1, NULL, a[0].pointer, r);                \
+#define DERIVATIVE(name, call)                                                                 \
+  static tensor_status forward_##name(const lt_value *a, tensor_t *const *x, tensor_t **out) { \
+    (void)a;                                                                                   \
+    return call;                                                                               \
+  }                                                                                            \
+  tensor_status lt_compute_##name(lt_value *a, lt_value *r) {                                  \
+    tensor_t *const inputs[] = {a[1].pointer};                                                 \
+    return lt_differentiate(a, forward_##name, inputs, 1, NULL, a[0].pointer, r);              \
   }
 
 // The sizes of the gradient without the dimensions that are not pooled.
-static tensor_status pool_adaptively(const lt_value *a, tensor_t *const *x, int64_t n, tensor_t **out) {
+static tensor_status pool_adaptively(const lt_value *a, tensor_t *const *x, int64_t n,
+                                     tensor_t **out) {
   const int64_t dims = tensor_dim(a[0].pointer);
-  if (dims < n) return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'grad_output' has %lld dimensions; at least %lld are required", (long long)dims, (long long)n);
+  if (dims < n)
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "argument 'grad_output' has %lld dimensions; at least %lld are required",
+                     (long long)dims, (long long)n);
   const int64_t *sizes = tensor_sizes(a[0].pointer) + dims - n;
   return n == 2 ? tensor_nn_adaptive_avg_pool2d(x[0], sizes, n, out)
                 : tensor_nn_adaptive_avg_pool3d(x[0], sizes, n, out);
@@ -72,8 +78,10 @@ static double real_of(const lt_value *v) {
 
 DERIVATIVE(_adaptive_avg_pool2d_backward, pool_adaptively(a, x, 2, out))
 DERIVATIVE(_adaptive_avg_pool3d_backward, pool_adaptively(a, x, 3, out))
-DERIVATIVE(avg_pool2d_backward, tensor_nn_avg_pool2d(x[0], LIST(a[2]), LIST(a[3]), LIST(a[4]), a[5].i != 0, a[6].i != 0, a[7].i, out))
-DERIVATIVE(avg_pool3d_backward, tensor_nn_avg_pool3d(x[0], LIST(a[2]), LIST(a[3]), LIST(a[4]), a[5].i != 0, a[6].i != 0, a[7].i, out))
+DERIVATIVE(avg_pool2d_backward, tensor_nn_avg_pool2d(x[0], LIST(a[2]), LIST(a[3]), LIST(a[4]),
+                                                     a[5].i != 0, a[6].i != 0, a[7].i, out))
+DERIVATIVE(avg_pool3d_backward, tensor_nn_avg_pool3d(x[0], LIST(a[2]), LIST(a[3]), LIST(a[4]),
+                                                     a[5].i != 0, a[6].i != 0, a[7].i, out))
 DERIVATIVE(gelu_backward, tensor_nn_gelu(x[0], a[2].text, out))
 DERIVATIVE(silu_backward, tensor_nn_silu(x[0], out))
 DERIVATIVE(mish_backward, tensor_nn_mish(x[0], out))
@@ -82,7 +90,8 @@ DERIVATIVE(hardsigmoid_backward, tensor_nn_hardsigmoid(x[0], out))
 DERIVATIVE(hardtanh_backward, tensor_nn_hardtanh(x[0], a[2].scalar, a[3].scalar, out))
 DERIVATIVE(softplus_backward, tensor_nn_softplus(x[0], real_of(a + 2), real_of(a + 3), out))
 
-// ----------------------------------------------------------------------------- normalization, embedding
+// ----------------------------------------------------------------------------- normalization,
+// embedding
 
 // The eps of the forward pass, which rstd = 1 / sqrt(var + eps) contains, does not matter where the
 // statistics are given: normalized = (input - mean) * rstd. The gradients are composed from it.
@@ -91,7 +100,8 @@ static tensor_status normalized_gradients(const tensor_t *gradient, const tensor
                                           const tensor_t *weight, const int64_t *dims, int64_t n,
                                           tensor_t **by_input, tensor_t **normalized) {
   lt_temporaries t = {0};
-  tensor_t *centered = NULL, *x = NULL, *g = (tensor_t *)gradient, *mean_g = NULL, *product = NULL, *mean_p = NULL;
+  tensor_t *centered = NULL, *x = NULL, *g = (tensor_t *)gradient, *mean_g = NULL, *product = NULL,
+           *mean_p = NULL;
   tensor_t *first = NULL, *second = NULL, *difference = NULL, *made = NULL;
   lt_value kept[2] = {{0}};
   RUN(&t, centered, tensor_sub(input, mean, tensor_int(1), &centered));
@@ -119,22 +129,30 @@ tensor_status lt_compute_native_layer_norm_backward(lt_value *a, lt_value *r) {
   const bool *mask = a[7].list.data;
   int64_t inner[MOST], rest[MOST];
   if (a[7].list.length != 3 || n < 1 || outer < 0 || dims > MOST)
-    return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'normalized_shape' has %lld items for a tensor of %lld dimensions, and 'output_mask' %lld; 3 are required",
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "argument 'normalized_shape' has %lld items for a tensor of %lld dimensions, "
+                     "and 'output_mask' %lld; 3 are required",
                      (long long)n, (long long)dims, (long long)a[7].list.length);
   for (int64_t i = 0; i < n; i++) inner[i] = outer + i;
   for (int64_t i = 0; i < outer; i++) rest[i] = i;
   lt_temporaries t = {0};
   tensor_t *by_input = NULL, *x = NULL, *product = NULL, *by_weight = NULL, *by_bias = NULL;
-  RUN(&t, by_input, normalized_gradients(gradient, input, a[3].pointer, a[4].pointer, a[5].pointer, inner, n, &by_input, &x));
+  RUN(&t, by_input,
+      normalized_gradients(gradient, input, a[3].pointer, a[4].pointer, a[5].pointer, inner, n,
+                           &by_input, &x));
   if (!t.status) lt_hold(&t, x);
   if (mask[1] && a[5].pointer) {
     RUN(&t, product, tensor_mul(gradient, x, &product));
-    if (outer) RUN(&t, by_weight, tensor_sum(product, rest, outer, false, TENSOR_DTYPE_NONE, &by_weight));
-    else by_weight = product;
+    if (outer)
+      RUN(&t, by_weight, tensor_sum(product, rest, outer, false, TENSOR_DTYPE_NONE, &by_weight));
+    else
+      by_weight = product;
   }
   if (mask[2] && a[6].pointer) {
-    if (outer) RUN(&t, by_bias, tensor_sum(gradient, rest, outer, false, TENSOR_DTYPE_NONE, &by_bias));
-    else RUN(&t, by_bias, tensor_clone(gradient, TENSOR_PRESERVE, &by_bias));
+    if (outer)
+      RUN(&t, by_bias, tensor_sum(gradient, rest, outer, false, TENSOR_DTYPE_NONE, &by_bias));
+    else
+      RUN(&t, by_bias, tensor_clone(gradient, TENSOR_PRESERVE, &by_bias));
   }
   lt_return(&t, mask[0] ? by_input : NULL, r);
   lt_return(&t, by_weight, r + 1);
@@ -147,19 +165,24 @@ tensor_status lt_compute_native_group_norm_backward(lt_value *a, lt_value *r) {
   const int64_t N = a[5].i, C = a[6].i, inner = a[7].i, groups = a[8].i;
   const bool *mask = a[9].list.data;
   if (a[9].list.length != 3 || groups < 1 || C % groups)
-    return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'C' is %lld, which 'group' (%lld) must divide, and 'output_mask' has %lld items; 3 are required",
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "argument 'C' is %lld, which 'group' (%lld) must divide, and 'output_mask' "
+                     "has %lld items; 3 are required",
                      (long long)C, (long long)groups, (long long)a[9].list.length);
   const int64_t grouped[] = {N, groups, C / groups, inner}, statistic[] = {N, groups, 1, 1},
-                per_group[] = {1, groups, C / groups, 1}, per_channel[] = {C}, over[] = {2, 3}, rest[] = {0, 3};
+                per_group[] = {1, groups, C / groups, 1}, per_channel[] = {C}, over[] = {2, 3},
+                rest[] = {0, 3};
   lt_temporaries t = {0};
-  tensor_t *g = NULL, *x = NULL, *mean = NULL, *rstd = NULL, *weight = NULL, *by_input = NULL, *normalized = NULL;
+  tensor_t *g = NULL, *x = NULL, *mean = NULL, *rstd = NULL, *weight = NULL, *by_input = NULL,
+           *normalized = NULL;
   tensor_t *product = NULL, *by_weight = NULL, *by_bias = NULL;
   RUN(&t, g, tensor_reshape(a[0].pointer, grouped, 4, &g));
   RUN(&t, x, tensor_reshape(a[1].pointer, grouped, 4, &x));
   RUN(&t, mean, tensor_reshape(a[2].pointer, statistic, 4, &mean));
   RUN(&t, rstd, tensor_reshape(a[3].pointer, statistic, 4, &rstd));
   if (a[4].pointer) RUN(&t, weight, tensor_reshape(a[4].pointer, per_group, 4, &weight));
-  RUN(&t, by_input, normalized_gradients(g, x, mean, rstd, weight, over, 2, &by_input, &normalized));
+  RUN(&t, by_input,
+      normalized_gradients(g, x, mean, rstd, weight, over, 2, &by_input, &normalized));
   if (!t.status) lt_hold(&t, normalized);
   RUN(&t, by_input, tensor_view_as(by_input, a[1].pointer, &by_input));
   if (mask[1] && a[4].pointer) {
@@ -185,22 +208,31 @@ static tensor_status look_up(const lt_value *a, tensor_t *const *x, tensor_t **o
 tensor_status lt_compute_embedding_dense_backward(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   const int64_t dims = tensor_dim(a[0].pointer);
-  if (dims < 1) return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'grad_output' has no dimensions; its last one is that of the embedding");
+  if (dims < 1)
+    return lt_reject(
+        TENSOR_ERROR_RUNTIME,
+        "argument 'grad_output' has no dimensions; its last one is that of the embedding");
   const int64_t sizes[] = {a[2].i, tensor_sizes(a[0].pointer)[dims - 1]};
   tensor_t *weight = NULL;
-  RUN(&t, weight, tensor_zeros(sizes, 2, tensor_get_dtype(a[0].pointer), TENSOR_LAYOUT_NONE, tensor_get_device(a[0].pointer), &weight));
+  RUN(&t, weight,
+      tensor_zeros(sizes, 2, tensor_get_dtype(a[0].pointer), TENSOR_LAYOUT_NONE,
+                   tensor_get_device(a[0].pointer), &weight));
   tensor_t *const inputs[] = {weight};
   DO(&t, lt_differentiate(a, look_up, inputs, 1, NULL, a[0].pointer, r));
   return lt_finish(&t, r);
 }
 
-// ------------------------------------------------------------------------------------------- pooling
+// -------------------------------------------------------------------------------------------
+// pooling
 
 // Adds the gradient at the indices of the last n dimensions.
-static tensor_status scatter_gradient(const lt_value *a, const tensor_t *indices, int64_t n, lt_value *r) {
+static tensor_status scatter_gradient(const lt_value *a, const tensor_t *indices, int64_t n,
+                                      lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *zeros = NULL, *flat = NULL, *at = NULL, *values = NULL, *made = NULL;
-  RUN(&t, zeros, tensor_zeros_like(a[1].pointer, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_CONTIGUOUS, &zeros));
+  RUN(&t, zeros,
+      tensor_zeros_like(a[1].pointer, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE,
+                        tensor_device_default(), TENSOR_CONTIGUOUS, &zeros));
   RUN(&t, flat, tensor_flatten(zeros, -n, -1, &flat));
   RUN(&t, at, tensor_flatten(indices, -n, -1, &at));
   RUN(&t, values, tensor_flatten(a[0].pointer, -n, -1, &values));
@@ -216,7 +248,8 @@ tensor_status lt_compute_max_pool3d_with_indices_backward(lt_value *a, lt_value 
   return scatter_gradient(a, a[7].pointer, 3, r);
 }
 
-// ------------------------------------------------------------------------- derivatives by the result
+// ------------------------------------------------------------------------- derivatives by the
+// result
 
 // grad_output * output * (1 - output)
 tensor_status lt_compute_sigmoid_backward(lt_value *a, lt_value *r) {
@@ -290,7 +323,9 @@ tensor_status lt_compute__softmax_backward_data(lt_value *a, lt_value *r) {
   RUN(&t, total, tensor_sum(product, &a[2].i, 1, true, TENSOR_DTYPE_NONE, &total));
   RUN(&t, scaled, tensor_mul(a[1].pointer, total, &scaled));
   RUN(&t, scaled, tensor_sub(product, scaled, tensor_int(1), &scaled));
-  RUN(&t, made, tensor_to_options(scaled, (tensor_dtype)a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), false, true, TENSOR_FORMAT_NONE, &made));
+  RUN(&t, made,
+      tensor_to_options(scaled, (tensor_dtype)a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(),
+                        false, true, TENSOR_FORMAT_NONE, &made));
   lt_return(&t, made, r);
   return lt_finish(&t, r);
 }
@@ -303,7 +338,9 @@ tensor_status lt_compute__log_softmax_backward_data(lt_value *a, lt_value *r) {
   RUN(&t, total, tensor_sum(a[0].pointer, &a[2].i, 1, true, TENSOR_DTYPE_NONE, &total));
   RUN(&t, scaled, tensor_mul(soft, total, &scaled));
   RUN(&t, scaled, tensor_sub(a[0].pointer, scaled, tensor_int(1), &scaled));
-  RUN(&t, made, tensor_to_options(scaled, (tensor_dtype)a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), false, true, TENSOR_FORMAT_NONE, &made));
+  RUN(&t, made,
+      tensor_to_options(scaled, (tensor_dtype)a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(),
+                        false, true, TENSOR_FORMAT_NONE, &made));
   lt_return(&t, made, r);
   return lt_finish(&t, r);
 }
@@ -311,7 +348,9 @@ tensor_status lt_compute__log_softmax_backward_data(lt_value *a, lt_value *r) {
 static tensor_status measure_squares(const lt_value *a, tensor_t *const *x, tensor_t **out) {
   static const char *const reductions[] = {"none", "mean", "sum"};
   if (a[3].i < 0 || a[3].i > 2)
-    return lt_reject(TENSOR_ERROR_VALUE, "argument 'reduction' is %lld; it must be 0 (none), 1 (mean) or 2 (sum)", (long long)a[3].i);
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "argument 'reduction' is %lld; it must be 0 (none), 1 (mean) or 2 (sum)",
+                     (long long)a[3].i);
   return tensor_nn_mse_loss(x[0], a[2].pointer, -1, -1, reductions[a[3].i], NULL, out);
 }
 tensor_status lt_compute_mse_loss_backward(lt_value *a, lt_value *r) {
@@ -329,13 +368,16 @@ tensor_status lt_compute_native_dropout_backward(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// -------------------------------------------------------------------------------- derivatives of views
+// -------------------------------------------------------------------------------- derivatives of
+// views
 
 // Copies the gradient to a part of a tensor of zeros.
 static tensor_status embed(const lt_value *a, bool slice, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *made = NULL, *part = NULL;
-  RUN(&t, made, tensor_zeros(LIST(a[1]), tensor_get_dtype(a[0].pointer), TENSOR_LAYOUT_NONE, tensor_get_device(a[0].pointer), &made));
+  RUN(&t, made,
+      tensor_zeros(LIST(a[1]), tensor_get_dtype(a[0].pointer), TENSOR_LAYOUT_NONE,
+                   tensor_get_device(a[0].pointer), &made));
   if (slice)
     RUN(&t, part, tensor_slice(made, a[2].i, a[3].i, a[4].i, a[5].i, &part));
   else

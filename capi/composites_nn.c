@@ -10,15 +10,16 @@ static tensor_status give(tensor_status status, tensor_t *made, lt_value *r) {
   return status;
 }
 
-#define GIVE(call)                      \
-  tensor_t *made = NULL;                \
+#define GIVE(call)                       \
+  tensor_t *made = NULL;                 \
   const tensor_status returned = (call); \
   return give(returned, made, r)
 #define LIST(v) (v).list.data, (v).list.length
 
 static tensor_dtype dtype_of(const lt_value *a) { return tensor_get_dtype(a->pointer); }
 
-// ----------------------------------------------------------------------------------------- convolution
+// -----------------------------------------------------------------------------------------
+// convolution
 
 // input, weight, bias, stride, padding, dilation, transposed, output_padding, groups. The number of
 // dimensions is that of the weight.
@@ -28,14 +29,14 @@ static tensor_status convolve(const lt_value *a, const tensor_t *input, const te
   if (a[6].i) {
     switch (dims) {
       case 1:
-        return tensor_conv_transpose1d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[7]), groups,
-                                       LIST(a[5]), out);
+        return tensor_conv_transpose1d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[7]),
+                                       groups, LIST(a[5]), out);
       case 2:
-        return tensor_conv_transpose2d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[7]), groups,
-                                       LIST(a[5]), out);
+        return tensor_conv_transpose2d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[7]),
+                                       groups, LIST(a[5]), out);
       case 3:
-        return tensor_conv_transpose3d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[7]), groups,
-                                       LIST(a[5]), out);
+        return tensor_conv_transpose3d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[7]),
+                                       groups, LIST(a[5]), out);
     }
   } else {
     switch (dims) {
@@ -47,7 +48,8 @@ static tensor_status convolve(const lt_value *a, const tensor_t *input, const te
         return tensor_conv3d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[5]), groups, out);
     }
   }
-  if (dims < 0) return tensor_conv1d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[5]), groups, out);
+  if (dims < 0)
+    return tensor_conv1d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[5]), groups, out);
   return lt_reject(TENSOR_ERROR_RUNTIME,
                    "argument 'weight' has %lld dimensions; a convolution needs 3, 4 or 5",
                    (long long)(dims + 2));
@@ -59,7 +61,9 @@ tensor_status lt_compute_convolution(lt_value *a, lt_value *r) {
 tensor_status lt_compute_convolution_overrideable(lt_value *a, lt_value *r) {
   return lt_compute_convolution(a, r);
 }
-tensor_status lt_compute__convolution(lt_value *a, lt_value *r) { return lt_compute_convolution(a, r); }
+tensor_status lt_compute__convolution(lt_value *a, lt_value *r) {
+  return lt_compute_convolution(a, r);
+}
 
 static tensor_status convolve_inputs(const lt_value *a, tensor_t *const *inputs, tensor_t **out) {
   return convolve(a, inputs[0], inputs[1], inputs[2], out);
@@ -76,14 +80,16 @@ tensor_status lt_compute_convolution_backward(lt_value *a, lt_value *r) {
     return lt_reject(TENSOR_ERROR_VALUE, "argument 'output_mask' has %lld items; 3 are required",
                      (long long)a[10].list.length);
   if (mask[2] && a[3].list.data)
-    RUN(&t, bias, tensor_zeros(LIST(a[3]), dtype_of(a + 2), TENSOR_LAYOUT_NONE,
-                               tensor_get_device(a[2].pointer), &bias));
+    RUN(&t, bias,
+        tensor_zeros(LIST(a[3]), dtype_of(a + 2), TENSOR_LAYOUT_NONE,
+                     tensor_get_device(a[2].pointer), &bias));
   tensor_t *inputs[] = {a[1].pointer, a[2].pointer, bias};
   DO(&t, lt_differentiate(of, convolve_inputs, inputs, 3, mask, a[0].pointer, r));
   return lt_finish(&t, r);
 }
 
-// --------------------------------------------------------------------------------------- interpolation
+// ---------------------------------------------------------------------------------------
+// interpolation
 
 // Resizes `self`. The scales are the factors of coordinates if all are given and lead to the size.
 static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bool antialias,
@@ -99,13 +105,14 @@ static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bo
     scaled = factor && floor((double)from[i + 2] * *factor) == (double)size[i];
     if (scaled) factors[i] = *factor;
   }
-  GIVE(tensor_nn_interpolate(a[0].pointer, scaled ? NULL : size, scaled ? 0 : n, scaled ? factors : NULL,
-                             scaled ? n : 0, mode, align, -1, antialias, &made));
+  GIVE(tensor_nn_interpolate(a[0].pointer, scaled ? NULL : size, scaled ? 0 : n,
+                             scaled ? factors : NULL, scaled ? n : 0, mode, align, -1, antialias,
+                             &made));
 }
 
-#define RESIZE(name, mode, aligns, antialias)                     \
-  tensor_status lt_compute_##name(lt_value *a, lt_value *r) {     \
-    return resize(a, mode, aligns, antialias, r);                 \
+#define RESIZE(name, mode, aligns, antialias)                 \
+  tensor_status lt_compute_##name(lt_value *a, lt_value *r) { \
+    return resize(a, mode, aligns, antialias, r);             \
   }
 RESIZE(upsample_nearest1d, "nearest", false, false)
 RESIZE(upsample_nearest2d, "nearest", false, false)
@@ -120,13 +127,15 @@ RESIZE(upsample_bicubic2d, "bicubic", true, false)
 RESIZE(_upsample_bilinear2d_aa, "bilinear", true, true)
 RESIZE(_upsample_bicubic2d_aa, "bicubic", true, true)
 
-// ------------------------------------------------------------------------------------------ activations
+// ------------------------------------------------------------------------------------------
+// activations
 
 tensor_status lt_compute__softmax(lt_value *a, lt_value *r) {
   GIVE(tensor_softmax(a[0].pointer, a[1].i, a[2].i ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &made));
 }
 tensor_status lt_compute__log_softmax(lt_value *a, lt_value *r) {
-  GIVE(tensor_log_softmax(a[0].pointer, a[1].i, a[2].i ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &made));
+  GIVE(
+      tensor_log_softmax(a[0].pointer, a[1].i, a[2].i ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &made));
 }
 
 // Slices of which all elements are -inf become 0.
@@ -149,7 +158,8 @@ static double real_of(const lt_value *v) {
 tensor_status lt_compute_elu(lt_value *a, lt_value *r) {
   const double alpha = real_of(a + 1), scale = real_of(a + 2), input_scale = real_of(a + 3);
   lt_temporaries t = {0};
-  tensor_t *x = a[0].pointer, *inner = NULL, *low = NULL, *high = NULL, *positive = NULL, *made = NULL;
+  tensor_t *x = a[0].pointer, *inner = NULL, *low = NULL, *high = NULL, *positive = NULL,
+           *made = NULL;
   if (scale == 1 && input_scale == 1) {
     RUN(&t, made, tensor_nn_elu(x, alpha, &made));
   } else {
@@ -192,8 +202,9 @@ tensor_status lt_compute_native_dropout(lt_value *a, lt_value *r) {
   const double keep = 1 - a[1].f;
   const bool training = a[2].i != 0;  // -1 represents None
   tensor_t *mask = NULL, *made = NULL;
-  RUN(&t, mask, tensor_ones_like(a[0].pointer, TENSOR_BOOL, TENSOR_LAYOUT_NONE, tensor_device_default(),
-                                 TENSOR_PRESERVE, &mask));
+  RUN(&t, mask,
+      tensor_ones_like(a[0].pointer, TENSOR_BOOL, TENSOR_LAYOUT_NONE, tensor_device_default(),
+                       TENSOR_PRESERVE, &mask));
   if (training) {
     DO(&t, tensor_bernoulli_(mask, keep, NULL));
     RUN(&t, made, tensor_mul(a[0].pointer, mask, &made));
@@ -206,7 +217,8 @@ tensor_status lt_compute_native_dropout(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// ------------------------------------------------------------------------------------- normalization
+// -------------------------------------------------------------------------------------
+// normalization
 
 // The running statistics are copies, and results.
 tensor_status lt_compute__native_batch_norm_legit_functional(lt_value *a, lt_value *r) {
@@ -214,15 +226,17 @@ tensor_status lt_compute__native_batch_norm_legit_functional(lt_value *a, lt_val
   tensor_t *mean = NULL, *var = NULL, *out = NULL, *save_mean = NULL, *save_invstd = NULL;
   RUN(&t, mean, tensor_clone(a[3].pointer, TENSOR_PRESERVE, &mean));
   RUN(&t, var, tensor_clone(a[4].pointer, TENSOR_PRESERVE, &var));
-  RUN(&t, out, tensor_native_batch_norm(a[0].pointer, a[1].pointer, a[2].pointer, mean, var, a[5].i != 0,
-                                        a[6].f, a[7].f, &out, &save_mean, &save_invstd));
+  RUN(&t, out,
+      tensor_native_batch_norm(a[0].pointer, a[1].pointer, a[2].pointer, mean, var, a[5].i != 0,
+                               a[6].f, a[7].f, &out, &save_mean, &save_invstd));
   if (!t.status) lt_hold(&t, save_mean), lt_hold(&t, save_invstd);
   tensor_t *const all[] = {out, save_mean, save_invstd, mean, var};
   for (int i = 0; i < 5; i++) lt_return(&t, all[i], r + i);
   return lt_finish(&t, r);
 }
 
-// -------------------------------------------------------------------------------------------- Fourier
+// --------------------------------------------------------------------------------------------
+// Fourier
 
 // The factor of a transform of n points: 0 none, 1 by the square root of n, 2 by n.
 static double factor_of(int64_t normalization, double n) {
@@ -234,7 +248,8 @@ static double count_points(const tensor_t *self, const int64_t *dim, int64_t n) 
   const int64_t dims = tensor_dim(self), *sizes = tensor_sizes(self);
   double points = 1;
   for (int64_t i = 0; sizes && i < n; i++)
-    if (dim[i] >= -dims && dim[i] < dims) points *= (double)sizes[dim[i] < 0 ? dim[i] + dims : dim[i]];
+    if (dim[i] >= -dims && dim[i] < dims)
+      points *= (double)sizes[dim[i] < 0 ? dim[i] + dims : dim[i]];
   return points;
 }
 
@@ -260,7 +275,8 @@ tensor_status lt_compute__fft_c2r(lt_value *a, lt_value *r) {
   const int64_t n = a[1].list.length, *dim = a[1].list.data;
   lt_temporaries t = {0};
   tensor_t *x = a[0].pointer, *made = NULL;
-  if (!n) return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'dim' is empty; at least one is required");
+  if (!n)
+    return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'dim' is empty; at least one is required");
   const double factor = factor_of(a[2].i, count_points(x, dim, n - 1) * (double)a[3].i);
   if (n > 1) RUN(&t, x, tensor_fft_c2c(a[0].pointer, dim, n - 1, false, 1, &x));
   RUN(&t, made, tensor_fft_c2r(x, dim[n - 1], a[3].i, factor, &made));
@@ -270,11 +286,12 @@ tensor_status lt_compute__fft_c2r(lt_value *a, lt_value *r) {
 
 // Frames are not centered.
 tensor_status lt_compute_stft(lt_value *a, lt_value *r) {
-  GIVE(tensor_stft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, false, "constant", a[5].i != 0,
-                   (int32_t)a[6].i, (int32_t)a[7].i, (int32_t)a[8].i, &made));
+  GIVE(tensor_stft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, false, "constant",
+                   a[5].i != 0, (int32_t)a[6].i, (int32_t)a[7].i, (int32_t)a[8].i, &made));
 }
 
-// ------------------------------------------------------------------------------------------ attention
+// ------------------------------------------------------------------------------------------
+// attention
 
 // The scores: query @ key^T * scale, with the mask.
 static tensor_t *score(lt_temporaries *t, const tensor_t *query, const tensor_t *key,
@@ -282,17 +299,21 @@ static tensor_t *score(lt_temporaries *t, const tensor_t *query, const tensor_t 
   tensor_t *turned = NULL, *scores = NULL, *allowed = NULL;
   const int64_t n = tensor_dim(query);
   if (!t->status && n < 2) {
-    t->status = lt_reject(TENSOR_ERROR_RUNTIME, "argument 'query' has %lld dimensions; 2 are required", (long long)n);
+    t->status = lt_reject(TENSOR_ERROR_RUNTIME,
+                          "argument 'query' has %lld dimensions; 2 are required", (long long)n);
     return NULL;
   }
-  const double factor = scale ? *scale : t->status ? 1 : 1 / sqrt((double)tensor_sizes(query)[n - 1]);
+  const double factor = scale       ? *scale
+                        : t->status ? 1
+                                    : 1 / sqrt((double)tensor_sizes(query)[n - 1]);
   RUN(t, turned, tensor_transpose(key, -2, -1, &turned));
   RUN(t, scores, tensor_matmul(query, turned, &scores));
   DO(t, tensor_mul_scalar_(scores, tensor_float(factor)));
   if (is_causal && !t->status) {
     const int64_t m = tensor_dim(scores), *sizes = tensor_sizes(scores);
-    RUN(t, allowed, tensor_ones(sizes + m - 2, 2, TENSOR_BOOL, TENSOR_LAYOUT_NONE,
-                                tensor_get_device(scores), &allowed));
+    RUN(t, allowed,
+        tensor_ones(sizes + m - 2, 2, TENSOR_BOOL, TENSOR_LAYOUT_NONE, tensor_get_device(scores),
+                    &allowed));
     RUN(t, allowed, tensor_tril(allowed, 0, &allowed));
     mask = allowed;
   }
@@ -311,9 +332,9 @@ tensor_status lt_compute__scaled_dot_product_flash_attention_for_cpu(lt_value *a
   lt_temporaries t = {0};
   const int64_t last = -1;
   tensor_t *out = NULL, *logs = NULL;
-  RUN(&t, out, tensor_nn_scaled_dot_product_attention(a[0].pointer, a[1].pointer, a[2].pointer,
-                                                      a[5].pointer, a[3].f, a[4].i != 0, a[6].pointer,
-                                                      false, &out));
+  RUN(&t, out,
+      tensor_nn_scaled_dot_product_attention(a[0].pointer, a[1].pointer, a[2].pointer, a[5].pointer,
+                                             a[3].f, a[4].i != 0, a[6].pointer, false, &out));
   tensor_t *scores = score(&t, a[0].pointer, a[1].pointer, a[5].pointer, a[4].i != 0, a[6].pointer);
   RUN(&t, logs, tensor_logsumexp(scores, &last, 1, false, &logs));
   lt_return(&t, out, r);
@@ -325,8 +346,12 @@ tensor_status lt_compute__scaled_dot_product_flash_attention_for_cpu(lt_value *a
 tensor_status lt_compute__scaled_dot_product_attention_math(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *out = NULL, *weights = NULL;
-  if (a[6].pointer) return lt_reject(TENSOR_ERROR_NOT_IMPLEMENTED, "argument 'dropout_mask' is not supported");
-  if (a[8].i) return lt_reject(TENSOR_ERROR_NOT_IMPLEMENTED, "argument 'enable_gqa' is not supported; use aten::scaled_dot_product_attention");
+  if (a[6].pointer)
+    return lt_reject(TENSOR_ERROR_NOT_IMPLEMENTED, "argument 'dropout_mask' is not supported");
+  if (a[8].i)
+    return lt_reject(
+        TENSOR_ERROR_NOT_IMPLEMENTED,
+        "argument 'enable_gqa' is not supported; use aten::scaled_dot_product_attention");
   tensor_t *scores = score(&t, a[0].pointer, a[1].pointer, a[3].pointer, a[5].i != 0, a[7].pointer);
   RUN(&t, weights, tensor_softmax(scores, -1, TENSOR_DTYPE_NONE, &weights));
   if (a[4].f > 0) RUN(&t, weights, tensor_dropout(weights, a[4].f, true, NULL, &weights));
@@ -352,7 +377,8 @@ tensor_status lt_compute__scaled_dot_product_efficient_attention(lt_value *a, lt
   return lt_finish(&t, r);
 }
 
-// --------------------------------------------------------------------------------------------- losses
+// ---------------------------------------------------------------------------------------------
+// losses
 
 // self, target, weight, reduction, ignore_index
 tensor_status lt_compute_nll_loss_forward(lt_value *a, lt_value *r) {
@@ -360,12 +386,17 @@ tensor_status lt_compute_nll_loss_forward(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *out = NULL, *counted = NULL, *kept = NULL, *weights = NULL, *total = NULL;
   if (a[3].i < 0 || a[3].i > 2)
-    return lt_reject(TENSOR_ERROR_VALUE, "argument 'reduction' is %lld; it must be 0 (none), 1 (mean) or 2 (sum)",
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "argument 'reduction' is %lld; it must be 0 (none), 1 (mean) or 2 (sum)",
                      (long long)a[3].i);
   const tensor_t *target = a[1].pointer;
-  RUN(&t, out, tensor_nn_nll_loss(a[0].pointer, target, a[2].pointer, -1, a[4].i, -1, reductions[a[3].i], &out));
+  RUN(&t, out,
+      tensor_nn_nll_loss(a[0].pointer, target, a[2].pointer, -1, a[4].i, -1, reductions[a[3].i],
+                         &out));
   if (!t.status && a[3].i == 0) {
-    RUN(&t, total, tensor_zeros(NULL, 0, dtype_of(a), TENSOR_LAYOUT_NONE, tensor_get_device(a[0].pointer), &total));
+    RUN(&t, total,
+        tensor_zeros(NULL, 0, dtype_of(a), TENSOR_LAYOUT_NONE, tensor_get_device(a[0].pointer),
+                     &total));
   } else {
     RUN(&t, counted, tensor_ne_scalar(target, tensor_int(a[4].i), &counted));
     if (a[2].pointer) {
@@ -375,7 +406,8 @@ tensor_status lt_compute_nll_loss_forward(lt_value *a, lt_value *r) {
       RUN(&t, counted, tensor_flatten(counted, 0, -1, &counted));
       RUN(&t, counted, tensor_mul(weights, counted, &counted));
     }
-    RUN(&t, total, tensor_sum(counted, NULL, 0, false, t.status ? TENSOR_DTYPE_NONE : dtype_of(a), &total));
+    RUN(&t, total,
+        tensor_sum(counted, NULL, 0, false, t.status ? TENSOR_DTYPE_NONE : dtype_of(a), &total));
   }
   lt_return(&t, out, r);
   lt_return(&t, total, r + 1);
@@ -385,10 +417,11 @@ tensor_status lt_compute_nll_loss2d_forward(lt_value *a, lt_value *r) {
   return lt_compute_nll_loss_forward(a, r);
 }
 
-// ------------------------------------------------------------------------------------- embedding bags
+// ------------------------------------------------------------------------------------- embedding
+// bags
 
-// weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-// padding_idx: -1 represents none
+// weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+// include_last_offset, padding_idx: -1 represents none
 tensor_status lt_compute__embedding_bag(lt_value *a, lt_value *r) {
   tensor_t *made[4] = {NULL};
   const tensor_status status = tensor_embedding_bag(
@@ -401,7 +434,8 @@ tensor_status lt_compute__embedding_bag_forward_only(lt_value *a, lt_value *r) {
   return lt_compute__embedding_bag(a, r);
 }
 
-// --------------------------------------------------------------------------------------- max_unpool
+// ---------------------------------------------------------------------------------------
+// max_unpool
 
 // Writes self to the indices of a tensor of zeros with the output size, in the last n dimensions.
 static tensor_status unpool(const lt_value *a, int64_t n, lt_value *r) {
@@ -410,12 +444,16 @@ static tensor_status unpool(const lt_value *a, int64_t n, lt_value *r) {
   int64_t sizes[MOST];
   const int64_t dims = tensor_dim(a[0].pointer);
   if (dims < n || dims > n + 2 || a[2].list.length != n)
-    return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'output_size' has %lld items; %lld are required, and a tensor of %lld or %lld dimensions",
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "argument 'output_size' has %lld items; %lld are required, and a tensor of "
+                     "%lld or %lld dimensions",
                      (long long)a[2].list.length, (long long)n, (long long)n + 1, (long long)n + 2);
   memcpy(sizes, tensor_sizes(a[0].pointer), (size_t)(dims - n) * sizeof *sizes);
   memcpy(sizes + dims - n, a[2].list.data, (size_t)n * sizeof *sizes);
   tensor_t *zeros = NULL, *flat = NULL, *indices = NULL, *values = NULL, *made = NULL;
-  RUN(&t, zeros, tensor_zeros(sizes, dims, dtype_of(a), TENSOR_LAYOUT_NONE, tensor_get_device(a[0].pointer), &zeros));
+  RUN(&t, zeros,
+      tensor_zeros(sizes, dims, dtype_of(a), TENSOR_LAYOUT_NONE, tensor_get_device(a[0].pointer),
+                   &zeros));
   RUN(&t, flat, tensor_flatten(zeros, -n, -1, &flat));
   RUN(&t, indices, tensor_flatten(a[1].pointer, -n, -1, &indices));
   RUN(&t, values, tensor_flatten(a[0].pointer, -n, -1, &values));

@@ -80,18 +80,22 @@ enum {
   LT_COMPOSITE_sigmoid_backward,
   LT_COMPOSITE_silu_backward,
   LT_COMPOSITE_size_int,
+  LT_COMPOSITE_size,
   LT_COMPOSITE_slice_backward,
   LT_COMPOSITE_softplus_backward,
   LT_COMPOSITE_stft,
   LT_COMPOSITE_storage_offset,
   LT_COMPOSITE_stride_int,
+  LT_COMPOSITE_stride,
   LT_COMPOSITE_sym_constrain_range,
   LT_COMPOSITE_sym_constrain_range_for_size,
   LT_COMPOSITE_sym_is_contiguous,
   LT_COMPOSITE_sym_numel,
   LT_COMPOSITE_sym_size_int,
+  LT_COMPOSITE_sym_size,
   LT_COMPOSITE_sym_storage_offset,
   LT_COMPOSITE_sym_stride_int,
+  LT_COMPOSITE_sym_stride,
   LT_COMPOSITE_tanh_backward,
   LT_COMPOSITE_threshold_backward,
   LT_COMPOSITE_to_other,
@@ -182,18 +186,22 @@ tensor_status lt_compute_select_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_sigmoid_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_silu_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_size_int(lt_value *a, lt_value *r);
+tensor_status lt_compute_size(lt_value *a, lt_value *r);
 tensor_status lt_compute_slice_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_softplus_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_stft(lt_value *a, lt_value *r);
 tensor_status lt_compute_storage_offset(lt_value *a, lt_value *r);
 tensor_status lt_compute_stride_int(lt_value *a, lt_value *r);
+tensor_status lt_compute_stride(lt_value *a, lt_value *r);
 tensor_status lt_compute_sym_constrain_range(lt_value *a, lt_value *r);
 tensor_status lt_compute_sym_constrain_range_for_size(lt_value *a, lt_value *r);
 tensor_status lt_compute_sym_is_contiguous(lt_value *a, lt_value *r);
 tensor_status lt_compute_sym_numel(lt_value *a, lt_value *r);
 tensor_status lt_compute_sym_size_int(lt_value *a, lt_value *r);
+tensor_status lt_compute_sym_size(lt_value *a, lt_value *r);
 tensor_status lt_compute_sym_storage_offset(lt_value *a, lt_value *r);
 tensor_status lt_compute_sym_stride_int(lt_value *a, lt_value *r);
+tensor_status lt_compute_sym_stride(lt_value *a, lt_value *r);
 tensor_status lt_compute_tanh_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_threshold_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_to_other(lt_value *a, lt_value *r);

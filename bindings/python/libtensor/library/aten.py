@@ -1,4 +1,5 @@
-"""torch.ops.aten: PyTorch's operators by name and overload. A call runs libtensor's function of the operator's name."""
+"""torch.ops.aten: PyTorch's operators by name and overload. A call of an overload calls it by name (tensor_call); a call without one, and one with
+arguments that a C value does not represent, runs libtensor's function of the operator's name."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ from typing import Any
 
 from .._base.overrides import NOBODY
 from .._core.tensor import Tensor
+from . import calls
 from .aten_overloads import OVERLOADS
 from .operators import OpOverload, OpOverloadPacket, namespaces, take_over
+from .schemas import Schema
 
-__all__ = ["AtenNamespace", "AtenOverload", "AtenPacket"]
+__all__ = ["AtenNamespace", "AtenOverload", "AtenPacket", "AtenSchema"]
 
 RENAMED: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda self, **kwargs: self.to(**{**kwargs, "copy": True}),
@@ -47,6 +50,17 @@ def find_function(name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
+class AtenSchema(Schema):
+    """The schema of an overload, as PyTorch writes it."""
+
+    def __init__(self, text: str, overload: str) -> None:
+        super().__init__(text)
+        self.text, self.name, self.overload_name = text, self.name.partition(".")[0], "" if overload == "default" else overload
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class AtenOverload(OpOverload):
     """An overload of one of PyTorch's operators. A call raises NotImplementedError if libtensor has no function of its name."""
 
@@ -61,9 +75,34 @@ class AtenOverload(OpOverload):
     def _overloadname(self) -> str:
         return self.overload
 
+    @functools.cached_property
+    def _schema(self) -> AtenSchema:
+        text = calls.find_schema(f"{self.qualname}.{self.overload}")
+        if text is None:
+            raise NotImplementedError(f"{self.qualname}.{self.overload}: libtensor does not have this overload")
+        return AtenSchema(text, self.overload)
+
+    @functools.cached_property
+    def _written(self) -> list[tuple[int, str]] | None:
+        """The places and names of the arguments that are the results; None if the operator is not in the library's table."""
+        infos = calls.describe(f"{self.qualname}.{self.overload}")
+        if len(infos) != 1:
+            return None
+        places = [infos[0].results[i].parameter for i in range(infos[0].result_count)]
+        return [(at, infos[0].parameters[at].name.decode()) for at in places if at >= 0]
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         taken = take_over(self, args, kwargs)
-        return self.overloadpacket(*args, **kwargs) if taken is NOBODY else taken
+        if taken is not NOBODY:
+            return taken
+        if self._written is None:
+            return self.overloadpacket(*args, **kwargs)
+        try:
+            results = calls.call_operator(f"{self.qualname}.{self.overload}", args, kwargs)
+        except calls.Unsupported:
+            return self.overloadpacket(*args, **kwargs)
+        results += [args[at] if at < len(args) else kwargs[name] for at, name in self._written]
+        return results[0] if len(results) == 1 else tuple(results) if results else None
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'OpOverload' object has no attribute '{name}'")
