@@ -45,6 +45,7 @@
 #include "tensor/gen_methods.hpp"
 #include "tensor/class.hpp"
 #include "tensor/gen_operators.hpp"
+#include "tensor/call.hpp"
 #include "tensor/data.hpp"
 #include "tensor/gradients.hpp"
 

@@ -643,6 +643,15 @@ export namespace func {
 export function isTensor(value: unknown): value is Tensor;
 /** The number of live handles in the process, for leak checks. */
 export function liveHandles(): number;
+/** A value of a call by name. */
+export type NamedValue = Tensor | Scalar | string | Generator | null | undefined | readonly NamedValue[];
+/**
+ * Calls an operator by name, such as `call('aten::add.Tensor', x, y, {alpha: 2})`. The last argument can be an object with keyword arguments. Returns the
+ * result, an array of several results, or the arguments that the operator wrote to. docs/calling_by_name.md describes names and conversions.
+ */
+export function call(name: string, ...args: readonly (NamedValue | { [keyword: string]: NamedValue })[]): any;
+/** Returns the schemas of the overloads that a name denotes, such as `'aten::max'`. */
+export function operatorSchemas(name: string): string[];
 /** The size of an element in bytes. */
 export function dtypeSize(dtype: DType): number;
 

@@ -154,6 +154,7 @@ const lt_broadcastTo = lt.broadcastTo;
 const lt_broadcastToAsync = lt.broadcastToAsync;
 const lt_bucketize = lt.bucketize;
 const lt_bucketizeAsync = lt.bucketizeAsync;
+const lt_call = lt.call;
 const lt_canCast = lt.canCast;
 const lt_cartesianProd = lt.cartesianProd;
 const lt_cartesianProdAsync = lt.cartesianProdAsync;
@@ -950,6 +951,7 @@ const lt_ones = lt.ones;
 const lt_onesAsync = lt.onesAsync;
 const lt_onesLike = lt.onesLike;
 const lt_onesLikeAsync = lt.onesLikeAsync;
+const lt_operatorSchemas = lt.operatorSchemas;
 const lt_orgqr = lt.orgqr;
 const lt_orgqrAsync = lt.orgqrAsync;
 const lt_ormqr = lt.ormqr;
@@ -1529,6 +1531,7 @@ export {
   lt_broadcastToAsync as broadcastToAsync,
   lt_bucketize as bucketize,
   lt_bucketizeAsync as bucketizeAsync,
+  lt_call as call,
   lt_canCast as canCast,
   lt_cartesianProd as cartesianProd,
   lt_cartesianProdAsync as cartesianProdAsync,
@@ -2325,6 +2328,7 @@ export {
   lt_onesAsync as onesAsync,
   lt_onesLike as onesLike,
   lt_onesLikeAsync as onesLikeAsync,
+  lt_operatorSchemas as operatorSchemas,
   lt_orgqr as orgqr,
   lt_orgqrAsync as orgqrAsync,
   lt_ormqr as ormqr,

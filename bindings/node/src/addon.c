@@ -117,6 +117,8 @@ static napi_value install(napi_env env, napi_callback_info info) {
   const napi_property_descriptor functions[] = {
       {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
       {"accountedBytes", NULL, accounted_bytes, NULL, NULL, NULL, napi_default, NULL},
+      {"call", NULL, lt_call_named, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+      {"operatorSchemas", NULL, lt_schema_of, NULL, NULL, NULL, napi_default_jsproperty, NULL},
       {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||

@@ -16,7 +16,8 @@ from .._core.tensor import Tensor
 
 __all__ = ["Unsupported", "call_operator", "find_schema", "list_operators"]
 
-NONE, TENSOR, INT, FLOAT, BOOL, COMPLEX, STRING, DTYPE, LAYOUT, FORMAT, DEVICE, GENERATOR, TENSORS, INTS, FLOATS, BOOLS, SCALARS, UINT, STRINGS = range(19)
+NONE, TENSOR, INT, FLOAT, BOOL, COMPLEX, STRING, DTYPE, LAYOUT, FORMAT, DEVICE, GENERATOR = range(12)
+TENSORS, INTS, FLOATS, BOOLS, SCALARS, UINT, STRINGS = range(12, 19)
 MOST_RESULTS = 9
 
 
