@@ -14,14 +14,14 @@ import (
 
 func init() {
 	kind := func(name, instead string) *aten.Kind {
-		return &aten.Kind{Name: name, Instead: instead, Serve: backend}
+		return &aten.Kind{Name: name, Instead: instead, Serve: newBackend}
 	}
 	aten.Register(tensor.Conjugate, kind("conjugated", "resolve_conj() computes the elements"))
 	aten.Register(tensor.Negative, kind("negated", "resolve_neg() computes the elements"))
 }
 
 // backend serves all operators except composite ones, whose intermediate ops are dispatched to this layer.
-func backend() aten.Backend {
+func newBackend() aten.Backend {
 	b := aten.Serving(serve, func(o *aten.Operator) bool { return !o.Composed() })
 	withRules(&b)
 	return b

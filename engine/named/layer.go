@@ -7,7 +7,7 @@ import (
 )
 
 // backend returns the kernels of operators on named tensors, except composite operators that use their decomposition.
-func backend() aten.Backend {
+func newBackend() aten.Backend {
 	b := aten.Serving(serve, func(o *aten.Operator) bool { return o.Names != "steps" })
 	b.Equal, b.Rot90, b.ViewAsComplex = namedEqual, namedRot90, namedViewAsComplex
 	b.IndexSet, b.IndexGet = namedIndexSet, namedIndexGet

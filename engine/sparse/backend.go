@@ -11,7 +11,7 @@ import (
 
 func init() {
 	tensor.CheckParts = check
-	b := backend()
+	b := newBackend()
 	errors := map[string]func(string, ...any) error{"index_put_": status.Typef} // x[i] = y, of types that have no parts to assign to
 	for l := tensor.COO; l <= tensor.BSC; l++ {
 		of := b
@@ -23,7 +23,7 @@ func init() {
 }
 
 // backend returns the kernels of operators on sparse tensors, for all layouts.
-func backend() aten.Backend {
+func newBackend() aten.Backend {
 	b := unary()
 	b.ToString = toString
 	b.Clone = cloned
