@@ -15,3 +15,8 @@ def show():
 def parallel_info():
     """Returns the number of threads."""
     return f"libtensor parallel info:\n\tget_num_threads() : {get_num_threads()}\n"
+
+
+def _cxx_flags():
+    """Returns the flags of C++ compilers, "": the build does not record them."""
+    return ""

@@ -358,3 +358,18 @@ def test_calls_on_inference_tensors_alone_are_not_recorded(wanted):
     assert view.is_inference() and not view._is_view()
     assert (x + torch.ones(2)).requires_grad == wanted
     assert (leaf(1, 2) + x).requires_grad
+
+
+def test_modes_are_cloned():
+    for mode in (torch.no_grad(), torch.enable_grad(), torch.inference_mode(), torch.inference_mode(False)):
+        copy = mode.clone()
+        assert type(copy) is type(mode) and copy is not mode
+        states = []
+        for entered in (mode, copy):
+            with entered:
+                states.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+        assert states[0] == states[1]
+    with torch.set_grad_enabled(False) as _, torch.no_grad():
+        mode = torch.set_grad_enabled(True)
+        assert mode.mode is True and type(mode.clone()) is torch.set_grad_enabled and torch.is_grad_enabled()
+    assert torch.is_grad_enabled()

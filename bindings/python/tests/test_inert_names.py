@@ -248,3 +248,33 @@ def test_ranges_for_profilers_are_accepted():
     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("other thread"))
     with pytest.raises(ValueError, match="as it is"), torch.cuda.nvtx.range("failing"):
         raise ValueError("as it is")
+
+
+def test_ranges_for_itt_are_accepted():
+    with torch.profiler.itt.range("step {}", 1):
+        assert torch.profiler.itt.range_push("inner") is torch.profiler.itt.mark("now") is torch.profiler.itt.range_pop() is None
+    assert not torch.profiler.itt.is_available()
+
+
+def test_names_of_operators_that_call_others():
+    x, w = torch.rand(2, 3, 5, 5), torch.rand(4, 3, 3, 3)
+    assert torch.equal(torch.convolution(x, w, None, [2, 1], [1, 0], [1, 1], False, [0, 0], 1), torch.conv2d(x, w, None, (2, 1), (1, 0)))
+    back = torch.convolution(x, w.transpose(0, 1), None, [2], [1], [1], True, [1], 1)
+    assert torch.equal(back, torch.conv_transpose2d(x, w.transpose(0, 1), None, 2, 1, 1))
+    with pytest.raises(RuntimeError, match=r"convolution: .*\[3, 5, 5\]"):
+        torch.convolution(x[0], w, None, [1], [0], [1], False, [0], 1)
+    scores = torch.tensor([[[[1.0, 2.0, 3.0], [1.0, 1.0, 5.0]]]])
+    half = torch.tensor([False, True, False])
+    expected = torch.stack([scores[0, 0, i, [0, 2]].softmax(0) for i in range(2)])
+    for mask, kind in ((half.expand(2, 3), 0), (half[None], 1), (half.expand(1, 1, 2, 3), 2)):
+        got = torch._masked_softmax(scores, mask, 3, kind)[0, 0]
+        assert torch.equal(got[:, 1], torch.zeros(2)) and torch.allclose(got[:, [0, 2]], expected)
+    for name in ("_masked_softmax", "_is_all_true", "_is_any_true"):
+        with pytest.raises(RuntimeError, match=f"{name}: .*torch.bool.*torch.float32"):
+            getattr(torch, name)(scores, *[scores][: name == "_masked_softmax"])
+
+
+def test_float4_raises_with_its_name():
+    for use in (lambda: torch.zeros(2, dtype=torch.float4_e2m1fn_x2), lambda: torch.ones(2, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)):
+        with pytest.raises(NotImplementedError, match="torch.float4_e2m1fn_x2 are not supported"):
+            use()

@@ -645,3 +645,26 @@ def test_repeat_interleave_rejects_counts_that_overflow():
         torch.zeros(2).repeat_interleave(-1)
     with pytest.raises(RuntimeError, match="repeat_interleave: the channels along axis 0"):
         torch.quantize_per_channel(torch.rand(2, 3), torch.ones(2), torch.zeros(2).long(), 0, torch.qint8).repeat_interleave(2)
+
+
+def test_cdata_identifies_a_tensor():
+    a = torch.nn.Parameter(torch.ones(2))
+    tensors = [a, a.detach(), a.data, a.view(2)]
+    assert len({x._cdata for x in tensors}) == 4 and a._cdata == a._cdata
+
+
+def test_dim_order():
+    rows = [((2, 2, 3, 3), (18, 1, 6, 2), (0, 2, 3, 1)), ((2, 3), (0, 1), (0, 1)), ((2, 3), (1, 1), (1, 0)), ((3, 2), (1, 1), (0, 1))]
+    # As TensorIterator sorts them: dimensions with stride 0 keep their place, equal strides are in the order of sizes.
+    rows += [((2, 2, 2), (1, 0, 2), (2, 1, 0)), ((3, 1), (1, 5), (0, 1)), ((1, 1, 1, 3), (1, 1, 1, 1), (3, 0, 1, 2)), ((), (), ())]
+    for sizes, strides, order in rows:
+        assert torch.empty(100).as_strided(sizes, strides).dim_order() == order, (sizes, strides)
+    unique, last, formats = torch.empty(2, 2, 3, 3), torch.empty(1, 2, 3, 1), [torch.contiguous_format, torch.channels_last]
+    assert unique.dim_order(ambiguity_check=True) == unique.dim_order(ambiguity_check=[]) == (0, 1, 2, 3)
+    assert last.to(memory_format=torch.channels_last).dim_order(ambiguity_check=formats) == (0, 2, 3, 1)
+    for check in (True, [], [torch.channels_last]):
+        with pytest.raises(RuntimeError, match=r"does not have unique dim order.*\(1, 2, 3, 1\)"):
+            last.dim_order(ambiguity_check=check)
+    for check in (1, [1], (torch.channels_last,)):
+        with pytest.raises(TypeError, match="ambiguity_check argument must be a bool or a list of memory formats, not"):
+            unique.dim_order(ambiguity_check=check)

@@ -7,6 +7,7 @@ from . import gen_names
 from .library import Cell, bind
 
 c_default = bind("tensor_get_default_dtype", c_void_p)
+ABBREVIATIONS = {"bool": "b8", "bfloat": "bf", "bcomplex": "bc", "float": "f", "complex": "c", "int": "i", "uint": "u"}
 
 
 class dtype:
@@ -48,6 +49,14 @@ class dtype:
         return of_type(other) is self if isinstance(other, type) else NotImplemented
 
     __hash__ = object.__hash__
+
+    @property
+    def abbr(self):
+        """Returns an abbreviation of the name, "f32" for float32."""
+        for kind, short in ABBREVIATIONS.items():
+            if self.name.startswith(kind):
+                return short + self.name.removeprefix(kind).replace("_", "")
+        return self.name  # of a quantized dtype
 
     def to_real(self):
         return REAL.get(self, self)

@@ -109,6 +109,10 @@ def wrong_type(function, argument, wanted, value):
 
 
 def no_overload(function, signatures, args, kwargs):
+    """Returns the exception for arguments that no overload accepts."""
+    for value in (*args, *(kwargs or {}).values()):
+        if getattr(value, "code", 0) < 0:
+            return NotImplementedError(f"{function}(): tensors of {value} are not supported; use float8_e4m3fn, float16 or float32")
     given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in (kwargs or {}).items()]
     forms = "".join(f"\n * {s}" for s in signatures)
     return TypeError(f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:{forms}")

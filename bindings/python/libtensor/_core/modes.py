@@ -39,6 +39,10 @@ class GradMode(ContextDecorator):
     def _recreate_cm(self):
         return type(self)()
 
+    def clone(self):
+        """Returns a new context manager of the same mode."""
+        return self._recreate_cm()
+
     def __call__(self, function):
         return self.stepping(function) if is_generator_function(function) else super().__call__(function)
 
@@ -95,7 +99,8 @@ class set_grad_enabled(GradMode):
     def __init__(self, mode):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled(): argument 'mode' must be a bool, not {type(mode).__name__}")
-        self.enabled, self.before = mode, asked()
+        self.mode = self.enabled = mode
+        self.before = asked()
         enable(self.enabled)
 
     def __call__(self, function):

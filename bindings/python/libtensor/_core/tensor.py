@@ -209,6 +209,7 @@ class Tensor(_direct.TensorBase):
         """Returns whether the dtype represents negative numbers."""
         return self.dtype.is_signed
 
+    _cdata = property(lambda self: self._h, doc="A number that identifies the tensor: views and detached tensors have others.")
     is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether the tensor is on the CPU.")
     is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether the tensor is on a CUDA device.")
     is_meta = property(lambda self: self.device.type == "meta", doc="Whether the tensor is on the meta device, which has no memory.")
@@ -223,14 +224,37 @@ class Tensor(_direct.TensorBase):
         """Returns False: distributed tensors are not supported."""
         return False
 
-    def dim_order(self):
-        """Returns the dimensions in the order of their strides, the largest first.
+    def dim_order(self, *, ambiguity_check=False):
+        """Returns the dimensions in the order of their strides, the largest first. With `ambiguity_check=True` raises RuntimeError if two
+        strides are equal or a size is 1; a list of memory formats allows this for tensors that are contiguous in exactly one of them.
 
         >>> torch.ones(2, 3).t().dim_order()
         (1, 0)
         """
+        formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+        if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, _dtypes.memory_format) for f in formats):
+            raise TypeError(f"The ambiguity_check argument must be a bool or a list of memory formats, not {ambiguity_check!r}")
         strides = self.stride()
-        return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
+        if ambiguity_check is not False and (1 in self.shape or len(set(strides)) < len(strides)):
+            if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+                raise RuntimeError(
+                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats: "
+                    f"the sizes are {tuple(self.shape)}, the strides {strides}, the formats {formats}"
+                )
+        contiguous = self.is_contiguous()
+        if contiguous != (self.dim() == 4 and self.is_contiguous(memory_format=_dtypes.channels_last)):
+            return tuple(range(self.dim())) if contiguous else (0, 2, 3, 1)
+        order = [*range(self.dim())]  # an insertion sort, as stride 0 is neither smaller nor larger than another one
+        for start in reversed(range(self.dim() - 1)):
+            at = start
+            for other in range(start + 1, self.dim()):
+                a, b = strides[order[at]], strides[order[other]]
+                if a and b and a > b:
+                    break
+                if a and b and (a < b or self.shape[order[at]] < self.shape[order[other]]):
+                    order[at], order[other] = order[other], order[at]
+                    at = other
+        return tuple(order)
 
     def __format__(self, spec):
         if self.dim() or self.is_meta or not _overrides.own(type(self)):

@@ -258,13 +258,20 @@ def _has_compatible_shallow_copy_type(self, from_):
     return self.layout is from_.layout and self.is_meta == from_.is_meta
 
 
+def _require_bool(operator, input):
+    if input.dtype is not _bool:
+        raise RuntimeError(f"{operator}: expected a tensor of dtype torch.bool, but got {input.dtype}")
+
+
 def _is_all_true(self):
-    """Returns a tensor of whether all elements are true."""
+    """Returns a tensor of whether all elements are true. Raises RuntimeError for dtypes other than bool."""
+    _require_bool("_is_all_true", self)
     return self.all()
 
 
 def _is_any_true(self):
-    """Returns a tensor of whether an element is true."""
+    """Returns a tensor of whether an element is true. Raises RuntimeError for dtypes other than bool."""
+    _require_bool("_is_any_true", self)
     return self.any()
 
 
@@ -276,12 +283,37 @@ def native_dropout(input, p, train):
     return input * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 
 
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """Applies a convolution with as many dimensions as `stride` to a batch, or a transposed convolution."""
+    if weight.dim() not in (3, 4, 5) or input.dim() != weight.dim():
+        raise RuntimeError(
+            f"convolution: expected input and weight of 3, 4 or 5 dimensions, but got input of shape {list(input.shape)} "
+            f"and weight of shape {list(weight.shape)}"
+        )
+    dims = weight.dim() - 2
+    if transposed:
+        apply = getattr(_f, f"conv_transpose{dims}d")
+        return apply(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(_f, f"conv{dims}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
+def _masked_softmax(input, mask, dim=None, mask_type=None):
+    """Returns the softmax along `dim`, by default the last one, with probability 0 where `mask` is True. `mask_type` is 0 for a mask of
+    shape (L, L), 1 for one of shape (N, L) and an input of shape (N, H, L, L), and 2 for the shape of the input.
+    """
+    _require_bool("_masked_softmax", mask)
+    if mask_type == 1 and input.dim() == 4:
+        mask = mask[:, None, None]
+    return _f.softmax(input.masked_fill(mask, -math.inf), -1 if dim is None else dim)
+
+
 SCRIPT = "TorchScript is not supported; functions and modules run as they are"
 PUBLIC = "SymInt SymFloat SymBool FatalError AcceleratorError JITException Tag sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _sym_sqrt"
 PUBLIC += " _check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all _check_tensor_all_with"
 PUBLIC += " _assert _assert_async get_device_module compiled_with_cxx11_abi is_distributed is_vulkan_available get_device detach_ cond while_loop"
 PUBLIC += " _has_compatible_shallow_copy_type"
 PUBLIC += " _shape_as_tensor _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _is_all_true _is_any_true native_dropout"
+PUBLIC += " convolution _masked_softmax"
 for _name in PUBLIC.split():
     globals()[_name].__module__ = ROOT
 NAMED = {name: globals()[name] for name in PUBLIC.split()}

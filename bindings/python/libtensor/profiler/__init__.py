@@ -1,6 +1,7 @@
 """Profiles of programs: which operators are called, how long they take, and how many bytes they allocate."""
 
 from ..autograd.profiler import kineto_available, record_function
+from . import itt
 from .profiler import (
     DeviceType,
     ExecutionTraceObserver,
