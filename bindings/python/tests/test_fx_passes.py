@@ -240,3 +240,29 @@ def test_names_in_generated_code_are_functions_of_the_package():
     for name, (positional, options) in _parameters().items():
         taken = inspect.signature(eval(name, {"torch": torch})).parameters
         assert taken.keys() >= {*positional, *options}, name
+
+
+def test_split_orders_independent_parts_and_names_their_inputs():
+    def f(input, y):
+        return input + 1, y * 2, input - y
+
+    graph = traced(f)
+    for options, names in (({}, ["input_1"]), ({"keep_original_input_name": False}, ["arg_0"])):
+        split = split_module(graph, graph, lambda n: n.name, **options)
+        assert [n.target for n in split.graph.nodes if n.op == "call_module"] == ["submod_sub", "submod_mul", "submod_add"]
+        assert [n.target for n in split.submod_add.graph.nodes if n.op == "placeholder"] == names
+        x, y = torch.rand(2), torch.rand(2)
+        assert all(map(torch.equal, split(x, y), f(x, y)))
+    split = split_module(graph, graph, lambda n: 0, keep_original_node_name=True)
+    assert [n.target for n in split.graph.nodes if n.op == "placeholder"] == ["input_1", "y"]
+
+
+def test_code_generators_of_programs_need_no_option():
+    class One(fx.graph.CodeGen):
+        def gen_fn_def(self, free_vars, maybe_return_annotation):
+            return f"def forward(self, *pair):\n    {', '.join(free_vars)} = pair"
+
+    graph = traced(lambda x, y: x - y)
+    graph.graph.set_codegen(One())
+    graph.recompile()
+    assert graph(3, 1) == 2 and graph.code.strip().splitlines()[:2] == ["def forward(self, *pair):", "    x, y = pair"]

@@ -215,7 +215,8 @@ class CodeGen:
             body = self._body_transformer(body)
         wraps = "".join(f'\ntorch.fx._symbolic_trace.wrap("{name}")' for name in writer.wrapped)
         header = f"{wraps}\n\n" if wraps else "\n\n\n"
-        definition = self.gen_fn_def(writer.parameters, writer.returns, expanded_def=expanded_def)
+        options = {"expanded_def": True} if expanded_def else {}  # an override may lack the parameter
+        definition = self.gen_fn_def(writer.parameters, writer.returns, **options)
         code = "".join(body).lstrip("\n")
         indented = "\n".join("    " + line for line in code.split("\n"))
         source = f"{header}{definition}\n{indented}"

@@ -41,7 +41,7 @@ def split_module(
 ) -> GraphModule:
     """Returns a module that calls a submodule `submod_NAME` for each value NAME that split_callback(node) returns, with the nodes of that value.
     `root_m` has the modules and attributes of `m`. `qualname_map` receives the earlier name of each submodule. Raises RuntimeError if parts
-    depend on each other in a cycle."""
+    depend on each other in a cycle. Inputs of submodules are called as the nodes, or `arg_0`, `arg_1`, … without `keep_original_input_name`."""
     partitions: dict[str, Partition] = {}
     part_of: dict[Node, str] = {}
     for node in m.graph.nodes:
@@ -66,15 +66,15 @@ def split_module(
     order = _sort(partitions)
     nodes = {node.name: node for node in m.graph.nodes}
     for partition in partitions.values():
-        for name in partition.inputs:
+        for i, name in enumerate(partition.inputs):
             source_node = nodes[name]
-            made = partition.graph.placeholder(name if source_node.op != "placeholder" else source_node.target, type_expr=source_node.type)
+            made = partition.graph.placeholder(name if keep_original_input_name else f"arg_{i}", type_expr=source_node.type)
             made.meta = source_node.meta.copy()
             partition.environment[source_node] = made
     for node in m.graph.nodes:
         if node in part_of:
             _copy_into(partitions[part_of[node]], node, root_m, qualname_map, bool(keep_original_node_name))
-    return _assemble(m, root_m, partitions, order, nodes, tuple_return)
+    return _assemble(m, root_m, partitions, order, nodes, tuple_return, bool(keep_original_node_name))
 
 
 def _sort(partitions: dict[str, Partition]) -> list[str]:
@@ -83,7 +83,7 @@ def _sort(partitions: dict[str, Partition]) -> list[str]:
     ready = [name for name, partition in partitions.items() if not partition.dependencies]
     waiting = {name: len(partition.dependencies) for name, partition in partitions.items()}
     while ready:
-        name = ready.pop(0)
+        name = ready.pop()
         order.append(name)
         for dependent in partitions[name].dependents:
             waiting[dependent] -= 1
@@ -109,7 +109,7 @@ def _copy_into(partition: Partition, node: Node, root: Module, names: dict[str, 
 
 
 def _assemble(
-    m: GraphModule, root: Module, partitions: dict[str, Partition], order: list[str], nodes: dict[str, Node], tuple_return: bool
+    m: GraphModule, root: Module, partitions: dict[str, Partition], order: list[str], nodes: dict[str, Node], tuple_return: bool, keeps_name: bool
 ) -> GraphModule:
     """Returns the module that calls the parts in their order."""
     graph = Graph()
@@ -117,7 +117,8 @@ def _assemble(
     attributes: dict[str, Any] = {}
     for node in m.graph.nodes:
         if node.op == "placeholder":
-            made = graph.placeholder(node.target, node.type, node.args[0]) if node.args else graph.placeholder(node.target, node.type)
+            parameter = node.name if keeps_name and not node.target.startswith("*") else node.target
+            made = graph.placeholder(parameter, node.type, *node.args)
         elif node.op == "get_attr":
             made = graph.get_attr(node.target)
             found: Any = root
