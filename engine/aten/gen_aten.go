@@ -9406,7 +9406,7 @@ func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 
 // NnMaxUnpool1d implements the operator nn.max_unpool1d.
 func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.max_unpool1d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}

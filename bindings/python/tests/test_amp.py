@@ -34,6 +34,8 @@ LOWER = {
     "vecdot": lambda x: torch.linalg.vecdot(x, x),
     "multi_dot": lambda x: torch.linalg.multi_dot([x, x, x]),
     "inner": lambda x: torch.inner(x, x),
+    "rnn_tanh_cell": lambda x: torch.rnn_tanh_cell(x, x, x, x, x[0], x[0]),
+    "rnn_relu_cell": lambda x: torch.rnn_relu_cell(x, x, x, x, x[0], x[0]),
 }
 SINGLE = {
     "mse_loss": lambda x: F.mse_loss(x, x),
@@ -48,6 +50,7 @@ SINGLE = {
     "quantile": lambda x: torch.quantile(x, 0.5),
     "reflect": lambda x: F.pad(x[None], (1, 1), mode="reflect"),
     "replicate": lambda x: F.pad(x[None, None, None], (1, 1, 1, 1, 1, 1), mode="replicate"),
+    "max_unpool1d": lambda x: F.max_unpool1d(x, torch.arange(3).expand(3, 3), 1),
     "max_pool3d": lambda x: F.max_pool3d(x[None, None], 1),
     "grid_sample": lambda x: F.grid_sample(x[None, None], x[None, :, :2, None].expand(1, 3, 2, 2), align_corners=False),
 }
