@@ -59,8 +59,8 @@ static _Bool refused(void) {
 }
 
 static const char *kind_name(int kind) {
-  static const char *const names[] = {"unknown", "tensor", "storage", "generator", "node"};
-  return names[kind >= LT_TENSOR && kind <= LT_NODE ? kind : 0];
+  static const char *const names[] = {"unknown", "tensor", "storage", "generator", "node", "program"};
+  return names[kind >= LT_TENSOR && kind <= LT_PROGRAM ? kind : 0];
 }
 
 static void explain_handle(const void *handle, const lt_slot *slot, int kind, const char *op,
@@ -207,7 +207,12 @@ void lt_postpone(lt_slot *slot) {
   postponed = 1;
 }
 
-tensor_status lt_invoke(lt_frame *frame, const char *op) {
+void lt_settle(void) {
+  if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
+}
+
+static inline tensor_status invoke(lt_frame *frame, const char *op,
+                                   int32_t (*enter)(lt_frame *)) {
   if (lt_state != LT_RUNNING) {
     const tensor_status status = lt_start(op);
     if (status) return status;
@@ -222,11 +227,17 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
   frame->freed = lt_take_freed();
   const int64_t before = lt_begin(), around = lt_me->around;
   lt_me->around = before;
-  const tensor_status status = (tensor_status)lt_enter(frame);
+  const tensor_status status = (tensor_status)enter(frame);
   lt_me->around = around;
   lt_end(before);
-  if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
+  lt_settle();
   return status;
+}
+
+tensor_status lt_invoke(lt_frame *frame, const char *op) { return invoke(frame, op, lt_enter); }
+
+tensor_status lt_invoke_with(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *)) {
+  return invoke(frame, op, enter);
 }
 
 static tensor_status release(void *handle, int kind, const char *op) {
@@ -257,6 +268,9 @@ TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self) {
 }
 TENSOR_API tensor_status tensor_node_free(tensor_node_t *self) {
   return release(self, LT_NODE, "tensor_node_free");
+}
+TENSOR_API tensor_status tensor_program_free(tensor_program_t *self) {
+  return release(self, LT_PROGRAM, "tensor_program_free");
 }
 
 TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {

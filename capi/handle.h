@@ -44,6 +44,10 @@ _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument
 // Rejects an empty text where none may be given: nothing else represents none.
 _Bool lt_check_word(const char *text, const char *op, const char *argument);
 tensor_status lt_invoke(lt_frame *frame, const char *op);
+// lt_invoke with another function of Go than lt_enter.
+tensor_status lt_invoke_with(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *));
+// Empties freed slots that a call had pinned, after it has ended.
+void lt_settle(void);
 
 // For the Go side.
 // The slots whose handles were freed since a call took them: the caller empties them.

@@ -1,6 +1,7 @@
 package main
 
 // #include "handle.h"
+// #include "program.h"
 // #include "restart.h"
 import "C"
 
@@ -55,6 +56,7 @@ func inheritSlots(parents *table) {
 
 // inherit copies the tensor, storage or generator of old, a slot of the parent. Autograd nodes are not copied; using their handles is an error.
 func (s *slot) inherit(heirs *tensor.Heirs, old *slot) {
+	program := s.c.name
 	s.c.name = nil
 	switch s.c.kind {
 	case C.LT_TENSOR:
@@ -64,6 +66,9 @@ func (s *slot) inherit(heirs *tensor.Heirs, old *slot) {
 		if s.storage = heirs.Storage(old.storage); s.storage != nil {
 			s.storage.Retain()
 		}
+	case C.LT_PROGRAM:
+		s.c.name = program
+		C.lt_inherit_program(program)
 	case C.LT_GENERATOR:
 		s.drawn = random.Inherit(old.drawn)
 	}

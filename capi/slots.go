@@ -1,6 +1,7 @@
 package main
 
 // #include "handle.h"
+// #include "program.h"
 // #include <stdlib.h>
 import "C"
 
@@ -158,6 +159,10 @@ func empty(thread *C.lt_thread, c *C.lt_slot) {
 func release(thread *C.lt_thread, s *slot) {
 	t, st := s.tensor, s.storage
 	var n tensor.Node
+	var program unsafe.Pointer
+	if s.c.kind == C.LT_PROGRAM {
+		program, s.c.name = s.c.name, nil
+	}
 	if s.c.name != nil {
 		n = named[tensor.Node](s.c.name)
 		forget(s.c.name)
@@ -175,6 +180,9 @@ func release(thread *C.lt_thread, s *slot) {
 	}
 	if n != nil {
 		n.Release()
+	}
+	if program != nil {
+		C.lt_delete_program(program)
 	}
 }
 

@@ -8,14 +8,14 @@
 
 #include "../include/tensor.h"
 
-enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3, LT_NODE = 4 };
+enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3, LT_NODE = 4, LT_PROGRAM = 5 };
 enum { LT_EMPTY = 0, LT_LIVE = 1, LT_DEAD = 2 };
 enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 << 24 };
 
 typedef struct lt_slot {
   _Atomic uint32_t state;
   uint32_t generation;
-  void *name;             // of a Go object other than a tensor or a storage
+  void *name;             // of a Go object other than a tensor or a storage; a program itself
   struct lt_slot *next;   // in the queue of freed slots, or in a batch of free ones
   struct lt_slot *batch;  // the next batch, in the first slot of one
   int64_t queued;         // length of that queue from this slot on

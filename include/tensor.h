@@ -98,6 +98,8 @@ typedef struct tensor_storage_s tensor_storage_t;
 typedef struct tensor_generator_s tensor_generator_t;
 // A node of the autograd graph: an operation, with its saved tensors. Opaque.
 typedef struct tensor_node_s tensor_node_t;
+// An exported program: a graph of operators with its weights. Opaque.
+typedef struct tensor_program_s tensor_program_t;
 
 // The result of a call. The values of all enumerations are fixed and never reused.
 typedef enum tensor_status {
@@ -514,6 +516,46 @@ TENSOR_API const char *const *tensor_operator_names(int32_t *count);
 // `room` of them in `infos`. The descriptions are valid until the process ends. An unknown name
 // returns 0 and sets the last error, which suggests similar names.
 TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos, int32_t room);
+
+// ------------------------------------------------------------------------------- exported programs
+
+// An input, an output, or a parameter, buffer or constant of a program. Strings belong to the program.
+typedef struct tensor_program_value {
+  const char *name;
+  tensor_value_kind kind;  // tensor; int for a number of any type; none for an output of another type
+  tensor_dtype dtype;      // of a tensor
+  const char *shape;       // of a tensor, with symbolic sizes: "[s0, 16]"; of a parameter, buffer or
+                           // constant this word
+  bool is_written;         // a run may write to this tensor
+} tensor_program_value;
+
+// Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights are
+// mapped from the file: they are read on first use, writes are private to the process, and the file
+// must not shrink meanwhile. All operators of the program must exist in libtensor; the error names
+// those that do not. See docs/exported_programs.md.
+TENSOR_API tensor_status tensor_program_load(const char *path, tensor_program_t **out);
+// Loads a program from the bytes of a file, which are copied.
+TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t length, tensor_program_t **out);
+// Returns the inputs of a program, in the order of the leaves of its arguments. The list is valid
+// until the program is freed.
+TENSOR_API tensor_status tensor_program_inputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
+// Returns the outputs of a program, in the order of the leaves of its result. See
+// tensor_program_inputs.
+TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
+// Returns the parameters, buffers and constants of a program. See tensor_program_inputs.
+TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
+// Returns a tensor that shares memory with item `index` of tensor_program_state.
+TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index, tensor_t **out);
+// Returns the structures of the arguments and of the result, as PyTorch writes them in JSON. The
+// strings are valid until the program is freed.
+TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *program, const char **inputs, const char **outputs);
+// Runs a program without autograd: `inputs` are the n values of tensor_program_inputs, `outputs`
+// receives the m values of tensor_program_outputs, which the caller frees with tensor_value_free.
+// Threads can run a program concurrently; a program that writes to its buffers executes their runs
+// one after the other.
+TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
+// Frees a program, as tensor_free does. Runs on other threads complete.
+TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);
 
 // ---------------------------------------------------------------------------------------- creation
 

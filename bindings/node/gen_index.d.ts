@@ -562,6 +562,45 @@ export function initialSeed(): Int;
 /** Return and restore the state of the default generator. */
 export function getRngState(): Tensor;
 export function setRngState(state: Tensor): void;
+/** Exported programs: archives that `torch.export.save` of PyTorch 2.9 or later wrote. */
+export namespace program {
+  /** A value that a program takes or returns: nested arrays and objects, as in the exported function. */
+  type Value = Tensor | number | bigint | boolean | string | null | Value[] | { [key: string]: Value };
+  /** An input or an output. */
+  interface Item {
+    readonly name: string;
+    /** The dtype of a tensor, or `number`, `boolean`, `string` or `null`. */
+    readonly type: string;
+    /** The sizes of a tensor, with the names of symbolic ones: `[s0, 16]`. */
+    readonly shape: string;
+    /** Whether a run may write to this tensor. */
+    readonly isWritten: boolean;
+  }
+  /** A loaded program. Its weights are mapped from the file, and shared by all runs. */
+  class ExportedProgram {
+    private constructor();
+    /** The inputs, in the order of the leaves of the arguments. */
+    readonly inputs: readonly Item[];
+    /** The outputs, in the order of the leaves of the result. */
+    readonly outputs: readonly Item[];
+    /** The parameters, buffers and constants. */
+    readonly state: readonly { readonly name: string; readonly kind: 'parameter' | 'buffer' | 'constant'; readonly dtype: string; readonly index: number }[];
+    /** Returns the parameters, buffers and constants by name. They share memory with the program. */
+    stateDict(): Record<string, Tensor>;
+    /**
+     * Runs the program without autograd. The arguments are those of the exported function; keyword
+     * arguments are properties of an object, the last argument. Tuples and lists are arrays.
+     */
+    run(...args: Value[]): Value;
+    /** Asynchronous `run`, executed off the event loop. Runs of one program are concurrent. */
+    runAsync(...args: Value[]): Promise<Value>;
+  }
+  /**
+   * Loads a program from a path or the bytes of a file. Nothing in the file is executed. Throws an
+   * error with the names of all operators that libtensor lacks.
+   */
+  function load(source: Path | Uint8Array): ExportedProgram;
+}
 export namespace testing {
   /**
    * Throws an AssertionError unless |actual - expected| <= atol + rtol * |expected| for all

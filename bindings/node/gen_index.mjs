@@ -999,6 +999,7 @@ const lt_preluAsync = lt.preluAsync;
 const lt_preserveFormat = lt.preserveFormat;
 const lt_prod = lt.prod;
 const lt_prodAsync = lt.prodAsync;
+const lt_program = lt.program;
 const lt_promoteTypes = lt.promoteTypes;
 const lt_put = lt.put;
 const lt_putAsync = lt.putAsync;
@@ -2376,6 +2377,7 @@ export {
   lt_preserveFormat as preserveFormat,
   lt_prod as prod,
   lt_prodAsync as prodAsync,
+  lt_program as program,
   lt_promoteTypes as promoteTypes,
   lt_put as put,
   lt_putAsync as putAsync,

@@ -481,6 +481,7 @@ napi_value lt_index_noted(napi_env env, napi_callback_info info);
 napi_value lt_call_named(napi_env env, napi_callback_info info);
 napi_value lt_schema_of(napi_env env, napi_callback_info info);
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
+bool lt_define_programs(napi_env env, napi_value exports);
 // The lock of calls with one default dtype (turn.c), which a call holds while it runs, except in
 // JavaScript callbacks: lt_pause releases it and returns the dtype; taking it again waits for other
 // calls.

@@ -24,8 +24,11 @@ type Budget struct {
 }
 
 // Budget is what reading the source may cost.
-func (s *Source) Budget(op string) *Budget {
-	return &Budget{op: op, size: s.Size, allowance: costAtLeast + costPerByte*min(s.Size, 1<<50)}
+func (s *Source) Budget(op string) *Budget { return s.BudgetOf(op, costPerByte) }
+
+// BudgetOf is a budget of a number of bytes for each byte of the source.
+func (s *Source) BudgetOf(op string, perByte int64) *Budget {
+	return &Budget{op: op, size: s.Size, allowance: costAtLeast + perByte*min(s.Size, 1<<50)}
 }
 
 // Spend charges n bytes to the budget. Call it before the allocation.

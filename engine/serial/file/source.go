@@ -52,6 +52,9 @@ func (s *Source) Close() {
 	}
 }
 
+// IsFile reports whether the source is a file on disk.
+func (s *Source) IsFile() bool { return s.file != nil }
+
 // Map maps the file into memory.
 func (s *Source) Map(op string) (*storage.Storage, error) {
 	if s.file == nil {

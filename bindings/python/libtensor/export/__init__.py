@@ -1,8 +1,10 @@
-"""Names of the export of programs, which is not supported."""
+"""Programs that torch.export.save of PyTorch wrote: load() reads one to run it. Exporting is not supported."""
 
 from .._inert import identity, refuse
+from .program import ExportedProgram, load
+from .signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 
-__all__ = ["Dim", "register_dataclass"]
+__all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "load", "register_dataclass"]
 
 WHY = "the export of programs is not supported; save the state_dict() of the module"
 
@@ -42,7 +44,7 @@ def register_dataclass(cls, *, serialized_type_name=None):
 
 
 __all__ += ["dims"]
-__all__ += refuse(globals(), WHY, "export export_for_training draft_export save load unflatten ExportedProgram ExportGraphSignature")
+__all__ += refuse(globals(), WHY, "export export_for_training draft_export save unflatten")
 __all__ += refuse(globals(), WHY, "ExportBackwardSignature")
 __all__ += refuse(globals(), WHY, "ModuleCallEntry ModuleCallSignature UnflattenedModule ShapesCollection AdditionalInputs Constraint")
 __all__ += refuse(globals(), WHY, "CustomDecompTable")

@@ -1,0 +1,146 @@
+'use strict';
+
+// Exported programs: structures of arguments and results, as PyTorch's pytrees describe them in JSON.
+const native = require('./native.js');
+const { typeError } = require('./options.js');
+const { pathOf } = require('./paths.js');
+
+const isLeaf = (spec) => spec.type === null;
+const isKeyed = (spec) => spec.type === 'builtins.dict' || spec.type === 'collections.OrderedDict' || spec.type === 'collections.defaultdict';
+
+// The keys of a dict's children.
+function keysOf(spec) {
+  const context = JSON.parse(spec.context);
+  return spec.type === 'collections.defaultdict' ? context[1] : context;
+}
+
+const describe = (value) => (value === null ? 'null' : Array.isArray(value) ? `an array of ${value.length}` : value instanceof native.Tensor ? 'a tensor' : typeof value);
+
+// Appends the leaves of a value that has the structure of a spec.
+function flatten(value, spec, path, leaves) {
+  if (isLeaf(spec)) {
+    leaves.push(value);
+    return;
+  }
+  const children = spec.children_spec;
+  if (isKeyed(spec)) {
+    const keys = keysOf(spec).map(String);
+    const given = value === undefined ? [] : typeof value === 'object' && value !== null ? Object.keys(value) : null;
+    if (!given || given.length !== keys.length || !keys.every((key) => Object.hasOwn(value, key))) {
+      throw typeError(`program.run: ${path} must be an object with the keys ${keys.join(', ') || '(none)'}, not ${given ? `one with ${given.join(', ') || 'none'}` : describe(value)}`);
+    }
+    keys.forEach((key, i) => flatten(value[key], children[i], `${path}.${key}`, leaves));
+    return;
+  }
+  if (spec.type === 'builtins.NoneType') return;
+  if (!Array.isArray(value) || value.length !== children.length) {
+    throw typeError(`program.run: ${path} must be an array of ${children.length}, not ${describe(value)}`);
+  }
+  children.forEach((child, i) => flatten(value[i], child, `${path}[${i}]`, leaves));
+}
+
+// The value of a spec's structure, with the leaves of an iterator.
+function unflatten(spec, leaves) {
+  if (isLeaf(spec)) return leaves.next().value;
+  if (isKeyed(spec)) return Object.fromEntries(keysOf(spec).map((key, i) => [key, unflatten(spec.children_spec[i], leaves)]));
+  return spec.children_spec.map((child) => unflatten(child, leaves));
+}
+
+// The line of an input that is no tensor, for the addon.
+function lineOf(value, input) {
+  switch (typeof value) {
+    case 'boolean':
+      return `b${Number(value)}`;
+    case 'bigint':
+      return `i${value}`;
+    case 'number':
+      return Number.isSafeInteger(value) ? `i${value}` : `f${value}`;
+    case 'string':
+      return `s${encodeURIComponent(value)}`;
+  }
+  if (value === null || value === undefined) return 'n';
+  throw typeError(`program.run: input '${input?.name}' must be a tensor, a number, a boolean, a string or null, not ${describe(value)}`);
+}
+
+function valueOf(line, tensors) {
+  switch (line[0]) {
+    case 't':
+      return tensors.next().value;
+    case 'i':
+      return Number.isSafeInteger(Number(line.slice(1))) ? Number(line.slice(1)) : BigInt(line.slice(1));
+    case 'f':
+      return { inf: Infinity, '-inf': -Infinity, nan: NaN, '-nan': NaN }[line.slice(1)] ?? Number(line.slice(1));
+    case 'b':
+      return line[1] === '1';
+    case 's':
+      return line.slice(1);
+  }
+  return null;
+}
+
+class ExportedProgram {
+  #opened;
+  #in;
+  #out;
+
+  constructor(source) {
+    this.#opened = native.programOpen(source);
+    const { inputs, outputs, state, inSpec, outSpec } = this.#opened;
+    this.#in = inSpec && JSON.parse(inSpec)[1];
+    this.#out = outSpec && JSON.parse(outSpec)[1];
+    this.inputs = inputs;
+    this.outputs = outputs;
+    this.state = state.map(({ name, type, shape }, index) => ({ name, kind: shape, dtype: type, index }));
+  }
+
+  // The parameters, buffers and constants by name; they share memory with the program.
+  stateDict() {
+    return Object.fromEntries(this.state.map(({ name, index }) => [name, native.programTensor(this.#opened.handle, index)]));
+  }
+
+  // The arguments of programRun.
+  #prepare(args) {
+    let leaves = args;
+    if (this.#in) {
+      leaves = [];
+      const [positional, keywords] = this.#in.children_spec;
+      const count = positional.children_spec.length;
+      const named = keywords.children_spec.length > 0;
+      if (args.length !== count + Number(named)) {
+        throw typeError(`program.run: ${args.length} arguments were given; the program takes ${count}${named ? ' and an object of keyword arguments' : ''}: ${this.inputs.map(({ name }) => name).join(', ')}`);
+      }
+      flatten(args.slice(0, count), positional, 'arguments', leaves);
+      if (named) flatten(args[count], keywords, 'keywords', leaves);
+    }
+    const tensors = [];
+    const written = [];
+    let text = '';
+    leaves.forEach((value, i) => {
+      const input = this.inputs[i];
+      const isTensor = value instanceof native.Tensor;
+      if (isTensor) (input?.isWritten ? written : tensors).push(value);
+      text += `${isTensor ? (input?.isWritten ? 'w' : 't') : lineOf(value, input)}\n`;
+    });
+    return [this.#opened.handle, tensors, written, text];
+  }
+
+  #restore({ tensors, text }) {
+    const made = tensors.values();
+    const leaves = text.split('\n').slice(0, -1).map((line) => valueOf(line, made));
+    if (this.#out) return unflatten(this.#out, leaves.values());
+    return leaves.length === 1 ? leaves[0] : leaves;
+  }
+
+  run(...args) {
+    return this.#restore(native.programRun(...this.#prepare(args)));
+  }
+
+  async runAsync(...args) {
+    return this.#restore(await native.programRunAsync(...this.#prepare(args)));
+  }
+}
+
+// Loads a program from a path or the bytes of a file.
+const load = (source) => new ExportedProgram(source instanceof Uint8Array ? source : pathOf(source));
+
+module.exports = { program: { load, ExportedProgram } };

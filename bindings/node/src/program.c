@@ -1,0 +1,286 @@
+// Exported programs: a handle that a JavaScript object owns, and runs as calls of an operator that
+// only the addon has, so that asynchronous calls treat their tensors as those of other operators.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "addon.h"
+
+// ----------------------------------------------------------------------------------------------
+// runs
+
+// The inputs that are no tensors, and the kinds of the others, are lines of a text: t (the next of
+// the tensors), w (the next of the tensors that are written), i, f and b with a number, n, and s
+// with a string, whose bytes other than letters and digits are %XX.
+static const char *read_line(const char *at, char *line, size_t room) {
+  const size_t n = strcspn(at, "\n");
+  const size_t copied = n < room ? n : room - 1;
+  memcpy(line, at, copied), line[copied] = 0;
+  return at[n] ? at + n + 1 : at + n;
+}
+
+static void decode(char *text) {
+  char *to = text;
+  for (unsigned byte; *text; text++)
+    if (*text == '%' && sscanf(text + 1, "%2x", &byte) == 1)
+      *to++ = (char)byte, text += 2;
+    else
+      *to++ = *text;
+  *to = 0;
+}
+
+typedef struct lists {
+  const lt_value *tensors, *written;
+  int64_t next_tensor, next_written;
+} lists;
+
+static bool read_input(const char *line, lists *l, tensor_value *to, char *text) {
+  switch (*line) {
+    case 't':
+    case 'w': {
+      const lt_value *list = *line == 't' ? l->tensors : l->written;
+      int64_t *next = *line == 't' ? &l->next_tensor : &l->next_written;
+      if (*next >= list->list.length) return false;
+      to->kind = TENSOR_VALUE_TENSOR;
+      to->as.tensor = ((tensor_t *const *)list->list.data)[(*next)++];
+      return true;
+    }
+    case 'i':
+      to->kind = TENSOR_VALUE_INT, to->as.i = strtoll(line + 1, NULL, 10);
+      return true;
+    case 'f':
+      to->kind = TENSOR_VALUE_FLOAT, to->as.f = strtod(line + 1, NULL);
+      return true;
+    case 'b':
+      to->kind = TENSOR_VALUE_BOOL, to->as.b = line[1] == '1';
+      return true;
+    case 's':
+      strcpy(text, line + 1);
+      decode(text);
+      to->kind = TENSOR_VALUE_STRING, to->as.text = text;
+      return true;
+    default:
+      to->kind = TENSOR_VALUE_NONE;
+      return *line == 'n';
+  }
+}
+
+// Writes an output that is no tensor; returns its length.
+static int write_output(const tensor_value *v, char *to, size_t room) {
+  switch (v->kind) {
+    case TENSOR_VALUE_TENSOR:
+      return snprintf(to, room, "t\n");
+    case TENSOR_VALUE_INT:
+      return snprintf(to, room, "i%" PRId64 "\n", v->as.i);
+    case TENSOR_VALUE_FLOAT:
+      return snprintf(to, room, "f%.17g\n", v->as.f);
+    case TENSOR_VALUE_BOOL:
+      return snprintf(to, room, "b%d\n", v->as.b);
+    case TENSOR_VALUE_STRING:
+      return snprintf(to, room, "s%s\n", v->as.text);
+    default:
+      return snprintf(to, room, "n\n");
+  }
+}
+
+static tensor_status fail(tensor_status status, const char *message) {
+  tensor_set_last_error(message);
+  return status;
+}
+
+// The results of a run as a list of tensors and a text.
+static tensor_status give_outputs(tensor_value *outputs, int32_t m, lt_value *a) {
+  size_t room = 1;
+  for (int32_t i = 0; i < m; i++)
+    room += outputs[i].kind == TENSOR_VALUE_STRING ? strlen(outputs[i].as.text) + 3 : 40;
+  char *text = malloc(room), *to = text;
+  tensor_t **tensors = malloc(((size_t)m + 1) * sizeof *tensors);
+  int64_t n = 0;
+  if (!text || !tensors) {
+    free(text), free(tensors);
+    for (int32_t i = 0; i < m; i++) tensor_value_free(&outputs[i]);
+    return fail(TENSOR_ERROR_MEMORY, "program.run: there is no memory for the outputs");
+  }
+  *text = 0;
+  for (int32_t i = 0; i < m; i++) {
+    to += write_output(&outputs[i], to, room - (size_t)(to - text));
+    if (outputs[i].kind == TENSOR_VALUE_TENSOR) tensors[n++] = outputs[i].as.tensor;
+  }
+  a[0].list.data = tensors, a[0].list.length = n;
+  a[1].pointer = text;
+  return TENSOR_OK;
+}
+
+// lt_operator.run: a program, tensors, tensors that are written, and the text of the inputs.
+static tensor_status run_program(const lt_operator *row, int form, bool number, lt_value *a) {
+  (void)row, (void)form, (void)number;
+  const tensor_program_t *program = (const tensor_program_t *)(intptr_t)a[0].i;
+  const tensor_program_value *described;
+  int32_t n, m;
+  tensor_status status = tensor_program_outputs(program, &described, &m);
+  if (!status) status = tensor_program_inputs(program, &described, &n);
+  if (status) return status;
+  int32_t given = 0;
+  for (const char *at = a[3].text; *at; at++) given += *at == '\n';
+  const size_t bytes = strlen(a[3].text) + (size_t)given + 1;
+  tensor_value *values = calloc((size_t)given + (size_t)m + 1, sizeof *values);
+  char *texts = malloc(bytes), *text = texts, *line = malloc(bytes);
+  if (!values || !texts || !line) {
+    free(values), free(texts), free(line);
+    return fail(TENSOR_ERROR_MEMORY, "program.run: there is no memory for the inputs");
+  }
+  lists l = {.tensors = a + 1, .written = a + 2};
+  const char *at = a[3].text;
+  for (int32_t i = 0; i < given && !status; i++) {
+    at = read_line(at, line, bytes);
+    if (!read_input(line, &l, values + i, text))
+      status = fail(TENSOR_ERROR_TYPE, "program.run: an input has no tensor");
+    if (*line == 's') text += strlen(text) + 1;
+  }
+  if (!status) status = tensor_program_run(program, values, given, values + given, m);
+  if (!status) status = give_outputs(values + given, m, a);
+  free(values), free(texts), free(line);
+  return status;
+}
+
+static const lt_operator row = {.run = run_program, .name = "program.run", .called = "program.run",
+                                .called_ = "program.run", .results = "AU", .out = "tensors\0text",
+                                .signature = "", .changed = -1, .flags = LT_LENGTHY,
+                                .forms = LT_HAS(LT_FUNCTION, 0)};
+
+static const lt_argument arguments[] = {
+    {.name = "program", .type = LT_INT, .dim_of = -1},
+    {.name = "tensors", .type = LT_TENSOR, .flags = LT_IS_LIST, .dim_of = -1},
+    {.name = "written", .type = LT_TENSOR, .flags = LT_IS_LIST | LT_IS_MUTATED, .dim_of = -1},
+    {.name = "text", .type = LT_STR, .dim_of = -1},
+    {.name = "tensors", .type = LT_TENSOR, .flags = LT_IS_LIST | LT_IS_ALIAS, .dim_of = -1},
+    {.name = "text", .type = LT_STR, .dim_of = -1}};
+
+static const lt_overload overload = {"programRun", &row, arguments, arguments + 4, 4, 4, 2, -1};
+static const lt_entry entry = {"programRun", &overload, 1, LT_AS_FUNCTION | LT_AS_ASYNC};
+static const lt_binding immediate = {"program.run", &entry, LT_FUNCTION, false, false};
+static const lt_binding queued = {"program.runAsync", &entry, LT_FUNCTION, false, true};
+
+// ----------------------------------------------------------------------------------------------
+// handles
+
+static void free_program(napi_env env, void *program, void *hint) {
+  (void)env, (void)hint;
+  tensor_program_free(program);
+}
+
+static bool set(napi_env env, napi_value object, const char *name, napi_value value) {
+  return value && lt_ok(env, napi_set_named_property(env, object, name, value));
+}
+
+typedef tensor_status (*lister)(const tensor_program_t *, const tensor_program_value **, int32_t *);
+
+// The descriptions of inputs, outputs or the state.
+static napi_value describe(napi_env env, const tensor_program_t *program, lister list) {
+  const tensor_program_value *values;
+  int32_t n;
+  napi_value array, item, flag;
+  tensor_status status = list(program, &values, &n);
+  if (status) return lt_throw_last(env, status, "program.load");
+  if (!lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array))) return NULL;
+  for (int32_t i = 0; i < n; i++) {
+    const tensor_program_value *v = values + i;
+    static const char *const kinds[] = {"null", "Tensor", "number", "number", "boolean", "complex",
+                                        "string"};
+    const char *kind = (size_t)v->kind < sizeof kinds / sizeof *kinds ? kinds[v->kind] : "null";
+    const char *dtype = v->dtype < 0 ? kind : tensor_dtype_name(v->dtype);
+    if (!lt_ok(env, napi_create_object(env, &item)) ||
+        !set(env, item, "name", lt_from_text(env, v->name)) ||
+        !set(env, item, "type", lt_from_text(env, dtype)) ||
+        !set(env, item, "shape", lt_from_text(env, v->shape)) ||
+        !lt_ok(env, napi_get_boolean(env, v->is_written, &flag)) ||
+        !set(env, item, "isWritten", flag) ||
+        !lt_ok(env, napi_set_element(env, array, (uint32_t)i, item)))
+      return NULL;
+  }
+  return array;
+}
+
+static tensor_program_t *open_source(napi_env env, napi_value source, tensor_status *status) {
+  tensor_program_t *program = NULL;
+  napi_valuetype type;
+  bool bytes = false;
+  if (!lt_ok(env, napi_typeof(env, source, &type))) return NULL;
+  if (type == napi_string) {
+    size_t length;
+    char *path;
+    if (!lt_ok(env, napi_get_value_string_utf8(env, source, NULL, 0, &length))) return NULL;
+    if (!(path = malloc(length + 1))) {
+      lt_throw_status(env, TENSOR_ERROR_MEMORY, "program.load: there is no memory for the path");
+      return NULL;
+    }
+    napi_get_value_string_utf8(env, source, path, length + 1, &length);
+    *status = tensor_program_load(path, &program);
+    free(path);
+  } else {
+    napi_typedarray_type kind;
+    size_t length = 0, offset;
+    void *data = NULL;
+    napi_value buffer;
+    if (type != napi_object || napi_is_typedarray(env, source, &bytes) != napi_ok || !bytes ||
+        napi_get_typedarray_info(env, source, &kind, &length, &data, &buffer, &offset) != napi_ok ||
+        kind != napi_uint8_array) {
+      lt_throw_type(env, "program.load: argument 'source' must be a path or a Uint8Array");
+      return NULL;
+    }
+    *status = tensor_program_load_memory(data ? data : "", (int64_t)length, &program);
+  }
+  return program;
+}
+
+// programOpen(path or Uint8Array): an object with the handle, as a number and as what frees it.
+static napi_value open_program(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value source, object, owner, number;
+  tensor_status status = TENSOR_OK;
+  const char *inputs, *outputs;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &source, NULL, NULL))) return NULL;
+  tensor_program_t *program = open_source(env, source, &status);
+  if (!program) return status ? lt_throw_last(env, status, "program.load") : NULL;
+  if (!lt_ok(env, napi_create_external(env, program, free_program, NULL, &owner))) {
+    tensor_program_free(program);
+    return NULL;
+  }
+  tensor_program_structure(program, &inputs, &outputs);
+  if (!lt_ok(env, napi_create_object(env, &object)) || !set(env, object, "owner", owner) ||
+      !lt_ok(env, napi_create_double(env, (double)(intptr_t)program, &number)) ||
+      !set(env, object, "handle", number) ||
+      !set(env, object, "inputs", describe(env, program, tensor_program_inputs)) ||
+      !set(env, object, "outputs", describe(env, program, tensor_program_outputs)) ||
+      !set(env, object, "state", describe(env, program, tensor_program_state)) ||
+      !set(env, object, "inSpec", lt_from_text(env, inputs)) ||
+      !set(env, object, "outSpec", lt_from_text(env, outputs)))
+    return NULL;
+  return object;
+}
+
+// programTensor(handle, index): a tensor that shares memory with a parameter, buffer or constant.
+static napi_value get_tensor(napi_env env, napi_callback_info info) {
+  size_t argc = 2;
+  napi_value argv[2];
+  double program;
+  int32_t index;
+  tensor_t *made;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_double(env, argv[0], &program)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[1], &index)))
+    return NULL;
+  const tensor_program_t *handle = (const tensor_program_t *)(intptr_t)program;
+  const tensor_status status = tensor_program_tensor(handle, index, &made);
+  if (status) return lt_throw_last(env, status, "program.tensor");
+  return lt_wrap(env, LT_TENSOR, made, NULL);
+}
+
+bool lt_define_programs(napi_env env, napi_value exports) {
+  const napi_property_descriptor functions[] = {
+      {"programOpen", NULL, open_program, NULL, NULL, NULL, napi_default, NULL},
+      {"programTensor", NULL, get_tensor, NULL, NULL, NULL, napi_default, NULL},
+      {"programRun", NULL, lt_invoke, NULL, NULL, NULL, napi_default, (void *)&immediate},
+      {"programRunAsync", NULL, lt_invoke_async, NULL, NULL, NULL, napi_default, (void *)&queued}};
+  return lt_ok(
+      env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
+}

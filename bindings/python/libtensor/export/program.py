@@ -1,0 +1,249 @@
+"""Programs that torch.export.save of PyTorch wrote: loading, signatures, printing and running."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_void_p
+from typing import Any
+
+from .._base.dtypes import DTYPES
+from .._base.errors import failure
+from .._base.library import bind, getter
+from .._core.owner import Held
+from .._core.results import wrap
+from .._core.tensor import Tensor
+from .._data.interop import raw_bytes
+from .._gen import gen_functions as _f
+from .._storages.files import is_path, read, readable
+from ..nn import Module, Parameter
+from ..utils import _pytree
+from .signature import ExportGraphSignature, read_signature, show_graph
+
+__all__ = ["ExportedProgram", "load"]
+
+NONE, TENSOR, INT, FLOAT, BOOL, COMPLEX, STRING = range(7)
+
+
+class Content(ctypes.Union):
+    _fields_ = [("tensor", c_void_p), ("i", c_int64), ("f", c_double), ("b", ctypes.c_bool), ("c", c_double * 2), ("text", c_char_p)]
+
+
+class Value(ctypes.Structure):
+    """tensor_value."""
+
+    _fields_ = [("kind", c_int32), ("length", c_int64), ("as_", Content)]
+
+
+class Described(ctypes.Structure):
+    """tensor_program_value."""
+
+    _fields_ = [("name", c_char_p), ("kind", c_int32), ("dtype", c_int32), ("shape", c_char_p), ("is_written", ctypes.c_bool)]
+
+
+c_load = bind("tensor_program_load", c_char_p, POINTER(c_void_p))
+c_load_memory = bind("tensor_program_load_memory", c_void_p, c_int64, POINTER(c_void_p))
+c_run = bind("tensor_program_run", c_void_p, POINTER(Value), c_int32, POINTER(Value), c_int32)
+c_structure = bind("tensor_program_structure", c_void_p, POINTER(c_char_p), POINTER(c_char_p))
+c_tensor = bind("tensor_program_tensor", c_void_p, c_int32, POINTER(c_void_p))
+c_lists = {name: bind(f"tensor_program_{name}", c_void_p, POINTER(POINTER(Described)), POINTER(c_int32)) for name in ("inputs", "outputs", "state")}
+program_free = getter("tensor_program_free", c_int32, c_void_p)
+value_free = getter("tensor_value_free", c_int32, POINTER(Value))
+
+
+def check(status):
+    if status:
+        raise failure(status)
+
+
+class Item:
+    """An input or an output of a program, or a parameter, buffer or constant."""
+
+    def __init__(self, described: Described):
+        self.name = described.name.decode()
+        self.kind = {NONE: "None", TENSOR: "Tensor", INT: "int", FLOAT: "float", BOOL: "bool", STRING: "str"}.get(described.kind, "object")
+        self.dtype = DTYPES[described.dtype] if described.dtype >= 0 else None
+        self.shape = described.shape.decode()
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.kind}" if self.dtype is None else f"{self.name}: {str(self.dtype).removeprefix('torch.')}{self.shape}"
+
+
+def to_value(value: Any, to: Value) -> None:
+    """Stores an argument."""
+    if isinstance(value, Tensor):
+        to.kind, to.as_.tensor = TENSOR, value._h
+    elif value is None:
+        to.kind = NONE
+    elif isinstance(value, bool):
+        to.kind, to.as_.b = BOOL, value
+    elif isinstance(value, int):
+        to.kind, to.as_.i = INT, value
+    elif isinstance(value, float):
+        to.kind, to.as_.f = FLOAT, value
+    elif isinstance(value, str):
+        to.kind, to.as_.text = STRING, value.encode()
+    else:
+        raise TypeError(f"an exported program takes tensors, numbers, strings and None, not {type(value).__name__}")
+
+
+def of_value(value: Value) -> Any:
+    """Returns a result, whose memory the returned object owns."""
+    if value.kind == TENSOR:
+        return wrap(value.as_.tensor)
+    if value.kind == COMPLEX:
+        return complex(*value.as_.c)
+    if value.kind == STRING:
+        return value.as_.text.decode()
+    return {NONE: None, INT: value.as_.i, FLOAT: value.as_.f, BOOL: value.as_.b}[value.kind]
+
+
+class Program:
+    """A handle of a loaded program."""
+
+    def __init__(self, source: str | Tensor):
+        handle = c_void_p()
+        if isinstance(source, str):
+            check(c_load(os.fsencode(source), byref(handle)))
+        else:
+            check(c_load_memory(source.data_ptr(), source.numel(), byref(handle)))
+        self._h, self._held = handle.value, Held(handle.value, program_free)
+        self.inputs, self.outputs, self.state = (self._list(name) for name in ("inputs", "outputs", "state"))
+        inputs, outputs = c_char_p(), c_char_p()
+        check(c_structure(self._h, byref(inputs), byref(outputs)))
+        self.in_spec, self.out_spec = (_pytree.treespec_loads(text.value.decode()) if text.value else None for text in (inputs, outputs))
+
+    def _list(self, name: str) -> list[Item]:
+        values, count = POINTER(Described)(), c_int32()
+        check(c_lists[name](self._h, byref(values), byref(count)))
+        return [Item(values[i]) for i in range(count.value)]
+
+    def tensor(self, index: int) -> Tensor:
+        """Returns the tensor of state `index`."""
+        handle = c_void_p()
+        check(c_tensor(self._h, index, byref(handle)))
+        return wrap(handle.value)
+
+    def run(self, *inputs: Any) -> list[Any]:
+        """Returns the outputs of the program for its flat inputs."""
+        given, made = (Value * max(len(inputs), 1))(), (Value * max(len(self.outputs), 1))()
+        for value, to in zip(inputs, given, strict=False):
+            to_value(value, to)
+        check(c_run(self._h, given, len(inputs), made, len(self.outputs)))
+        return [of_value(made[i]) for i in range(len(self.outputs))]
+
+
+class ExportedModule(Module):
+    """The module of an exported program: it is called with the arguments of the exported module, and returns its results."""
+
+    def __init__(self, program: Program):
+        super().__init__()
+        self.__dict__["_program"] = program
+        for i, item in enumerate(program.state):
+            *folders, name = item.name.split(".")
+            owner: Module = self
+            for folder in folders:
+                if folder not in owner._modules:
+                    owner.add_module(folder, Module())
+                owner = owner._modules[folder]
+            if item.shape == "parameter":
+                owner.register_parameter(name, Parameter(program.tensor(i), requires_grad=False))
+            else:
+                owner.register_buffer(name, program.tensor(i), persistent=item.shape == "buffer")
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        program = self.__dict__["_program"]
+        leaves, spec = _pytree.tree_flatten((args, kwargs))
+        if program.in_spec is not None and spec != program.in_spec:
+            leaves = arrange(args, kwargs, program.in_spec)
+        outputs = program.run(*leaves)
+        return outputs if program.out_spec is None else program.out_spec.unflatten(outputs)
+
+
+def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpec) -> list[Any]:
+    """Returns the leaves of arguments in the order of the exported ones. Raises TypeError for another structure."""
+    expected = spec.children_specs[1].context if spec.type is tuple and len(spec.children_specs) == 2 else None
+    if expected is not None and set(expected) == set(kwargs):
+        leaves, found = _pytree.tree_flatten((args, {name: kwargs[name] for name in expected}))
+        if found == spec:
+            return leaves
+    _, found = _pytree.tree_flatten((args, kwargs))
+    raise TypeError(f"the arguments have the structure {found}; the program was exported with {spec}")
+
+
+class ExportedProgram:
+    """A program that torch.export.save of PyTorch wrote.
+
+    `module()` returns a module with the program's weights, which is called as the exported one. `graph_signature` names inputs and outputs,
+    `state_dict` the parameters and buffers, which share memory with the program; str() shows its operators.
+    """
+
+    def __init__(self, program: Program, text: dict[str, Any]):
+        self._program, self._text = program, text
+        self.graph_signature: ExportGraphSignature = read_signature(text["graph_module"]["signature"])
+
+    def module(self, check_guards: bool = True) -> ExportedModule:
+        """Returns a module that runs the program without autograd. `check_guards` is ignored: inputs are always checked."""
+        return ExportedModule(self._program)
+
+    @property
+    def state_dict(self) -> dict[str, Tensor]:
+        """The parameters and persistent buffers."""
+        names = {spec.target for spec in self.graph_signature.input_specs if spec.kind == "buffer" and not spec.persistent}
+        return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape != "constant" and x.name not in names}
+
+    @property
+    def constants(self) -> dict[str, Tensor]:
+        """The tensors that are neither parameters nor buffers."""
+        return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape == "constant"}
+
+    @property
+    def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
+        """The least and the largest value of each symbolic size."""
+        return {name: (x["min_val"], x["max_val"]) for name, x in self._text["range_constraints"].items()}
+
+    @property
+    def inputs(self) -> list[Item]:
+        """The inputs, in the order of the leaves of the arguments."""
+        return list(self._program.inputs)
+
+    @property
+    def outputs(self) -> list[Item]:
+        """The outputs, in the order of the leaves of the result."""
+        return list(self._program.outputs)
+
+    @property
+    def operators(self) -> dict[str, int]:
+        """The operators, and how often the graph calls each."""
+        counts: dict[str, int] = {}
+        graphs = [self._text["graph_module"]["graph"]]
+        while graphs:
+            for node in graphs.pop()["nodes"]:
+                counts[node["target"]] = counts.get(node["target"], 0) + 1
+                graphs += [x["arg"]["as_graph"]["graph"] for x in node["inputs"] if "as_graph" in x["arg"]]
+        return dict(sorted(counts.items()))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+
+    def __str__(self) -> str:
+        return f"ExportedProgram:\n{show_graph(self._text)}\n\n{self.graph_signature}\nRange constraints: {self.range_constraints}"
+
+
+def read_text(source: str | Tensor) -> dict[str, Any]:
+    """Returns the JSON of the model in an archive."""
+    names, records = _f.archive_load(source, mmap=True) if isinstance(source, str) else _f.archive_load_bytes(source)
+    models = (record for name, record in zip(names, records, strict=True) if name.partition("/")[2].startswith("models/"))
+    text: dict[str, Any] = json.loads(raw_bytes(next(models)))
+    return text
+
+
+def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
+    """Loads a program that torch.export.save of PyTorch 2.9 or later wrote. Nothing in the file is executed.
+
+    `f` is a path, whose weights are mapped into memory, or a file object. Raises NotImplementedError with the names of all operators that
+    libtensor lacks. `extra_files` and `expected_opset_version` are accepted for compatibility with PyTorch, and not used.
+    """
+    source = readable(f) if is_path(f) else read(f, "load")
+    return ExportedProgram(Program(source), read_text(source))

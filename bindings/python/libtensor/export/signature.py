@@ -1,0 +1,249 @@
+"""The signature of an exported program, and its graph as Python code."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+__all__ = ["ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
+
+
+class InputKind(enum.Enum):
+    """What an input of the graph is."""
+
+    USER_INPUT = enum.auto()
+    PARAMETER = enum.auto()
+    BUFFER = enum.auto()
+    CONSTANT_TENSOR = enum.auto()
+    CUSTOM_OBJ = enum.auto()
+    TOKEN = enum.auto()
+
+
+class OutputKind(enum.Enum):
+    """What an output of the graph is."""
+
+    USER_OUTPUT = enum.auto()
+    LOSS_OUTPUT = enum.auto()
+    BUFFER_MUTATION = enum.auto()
+    PARAMETER_MUTATION = enum.auto()
+    GRADIENT_TO_PARAMETER = enum.auto()
+    GRADIENT_TO_USER_INPUT = enum.auto()
+    USER_INPUT_MUTATION = enum.auto()
+    TOKEN = enum.auto()
+
+
+@dataclasses.dataclass
+class InputSpec:
+    """An input of the graph. `arg` is its name, or the value of a constant; `target` the name of a parameter, buffer or constant."""
+
+    kind: InputKind
+    arg: Any
+    target: str | None
+    persistent: bool | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.arg}: {self.kind.name}"
+        text += "" if self.target is None else f" target={self.target!r}"
+        return text + ("" if self.persistent is None else f" persistent={self.persistent}")
+
+
+@dataclasses.dataclass
+class OutputSpec:
+    """An output of the graph. `target` is the name of the buffer, parameter or input that it changes."""
+
+    kind: OutputKind
+    arg: Any
+    target: str | None
+
+    def __str__(self) -> str:
+        return f"{self.arg}: {self.kind.name}" + ("" if self.target is None else f" target={self.target!r}")
+
+
+@dataclasses.dataclass
+class ExportGraphSignature:
+    """The inputs and outputs of a graph, with the names of the parameters and buffers that they are."""
+
+    input_specs: list[InputSpec]
+    output_specs: list[OutputSpec]
+
+    def _targets(self, kind: InputKind) -> tuple[str, ...]:
+        return tuple(str(x.target) for x in self.input_specs if x.kind is kind)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return self._targets(InputKind.PARAMETER)
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The names of the buffers."""
+        return self._targets(InputKind.BUFFER)
+
+    @property
+    def non_persistent_buffers(self) -> set[str]:
+        """The names of the buffers that are not in the state_dict."""
+        return {str(x.target) for x in self.input_specs if x.kind is InputKind.BUFFER and not x.persistent}
+
+    @property
+    def lifted_tensor_constants(self) -> tuple[str, ...]:
+        """The names of the other tensors."""
+        return self._targets(InputKind.CONSTANT_TENSOR)
+
+    @property
+    def user_inputs(self) -> tuple[Any, ...]:
+        """The inputs that a caller passes: names, or the values of constants."""
+        return tuple(x.arg for x in self.input_specs if x.kind is InputKind.USER_INPUT)
+
+    @property
+    def user_outputs(self) -> tuple[Any, ...]:
+        """The outputs that a caller gets."""
+        return tuple(x.arg for x in self.output_specs if x.kind in (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT))
+
+    def _inputs_to(self, kind: InputKind) -> dict[str, str]:
+        return {x.arg: str(x.target) for x in self.input_specs if x.kind is kind}
+
+    @property
+    def inputs_to_parameters(self) -> dict[str, str]:
+        """The parameters by the names of inputs."""
+        return self._inputs_to(InputKind.PARAMETER)
+
+    @property
+    def inputs_to_buffers(self) -> dict[str, str]:
+        """The buffers by the names of inputs."""
+        return self._inputs_to(InputKind.BUFFER)
+
+    @property
+    def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
+        """The other tensors by the names of inputs."""
+        return self._inputs_to(InputKind.CONSTANT_TENSOR)
+
+    def _changed(self, kind: OutputKind) -> dict[str, str]:
+        return {x.arg: str(x.target) for x in self.output_specs if x.kind is kind}
+
+    @property
+    def buffers_to_mutate(self) -> dict[str, str]:
+        """The buffers that outputs change, by the names of the outputs."""
+        return self._changed(OutputKind.BUFFER_MUTATION)
+
+    @property
+    def parameters_to_mutate(self) -> dict[str, str]:
+        """The parameters that outputs change, by the names of the outputs."""
+        return self._changed(OutputKind.PARAMETER_MUTATION)
+
+    @property
+    def user_inputs_to_mutate(self) -> dict[str, str]:
+        """The inputs that outputs change, by the names of the outputs."""
+        return self._changed(OutputKind.USER_INPUT_MUTATION)
+
+    def __str__(self) -> str:
+        lines = ["Graph signature:", "    # inputs", *(f"    {x}" for x in self.input_specs)]
+        return "\n".join([*lines, "", "    # outputs", *(f"    {x}" for x in self.output_specs), ""])
+
+
+KINDS = {"parameter": "PARAMETER", "buffer": "BUFFER", "tensor_constant": "CONSTANT_TENSOR", "custom_obj": "CUSTOM_OBJ", "token": "TOKEN"}
+TARGETS = ("parameter_name", "buffer_name", "tensor_constant_name", "custom_obj_name", "user_input_name")
+
+
+def read_signature(text: dict[str, Any]) -> ExportGraphSignature:
+    """Returns the signature in a program's JSON."""
+    inputs, outputs = [], []
+    for union in text["input_specs"]:
+        ((kind, spec),) = union.items()
+        target = next((spec[name] for name in TARGETS if name in spec), None)
+        if kind == "constant_input":
+            arg: Any = value_of(spec["value"])
+        else:
+            arg = value_of(spec["arg"])
+        inputs.append(InputSpec(InputKind[KINDS.get(kind, "USER_INPUT")], arg, target, spec.get("persistent")))
+    for union in text["output_specs"]:
+        ((kind, spec),) = union.items()
+        target = next((spec[name] for name in TARGETS if name in spec), None)
+        outputs.append(OutputSpec(OutputKind[kind.upper()], value_of(spec["arg"]), target))
+    return ExportGraphSignature(inputs, outputs)
+
+
+class Name(str):
+    """The name of a value, which is shown without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+DTYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 9: "c32", 10: "c64", 11: "c128", 12: "b8", 13: "bf16"}
+DTYPES |= {28: "u16", 29: "f8e4m3fn", 30: "f8e5m2", 31: "f8e4m3fnuz", 32: "f8e5m2fnuz", 33: "f8e8m0fnu", 34: "u32", 35: "u64"}
+NAMES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64", 9: "complex32", 10: "complex64"}
+NAMES |= {11: "complex128", 12: "bool", 13: "bfloat16", 28: "uint16", 34: "uint32", 35: "uint64"}
+FORMATS = {1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"}
+
+
+def value_of(arg: dict[str, Any]) -> Any:
+    """Returns an argument of the JSON: Name for values of the graph."""
+    if "name" in arg:
+        return Name(arg["name"])
+    ((kind, value),) = arg.items()
+    if kind in ("as_tensor", "as_custom_obj"):
+        return Name(value["name"])
+    if kind == "as_name":
+        return Name(value)
+    if kind == "as_none":
+        return None
+    if kind in ("as_tensors", "as_sym_ints", "as_sym_floats", "as_sym_bools", "as_optional_tensors"):
+        return [value_of(x) for x in value]
+    if kind in ("as_sym_int", "as_sym_float", "as_sym_bool", "as_optional_tensor"):
+        return value_of(value)
+    if kind == "as_scalar_type":
+        return Name(f"torch.{NAMES.get(value, value)}")
+    if kind == "as_memory_format":
+        return Name(f"torch.{FORMATS.get(value, value)}")
+    if kind == "as_layout":
+        return Name("torch.strided" if value == 7 else f"layout({value})")
+    if kind == "as_device":
+        return Name(f"device(type={value['type']!r}" + ("" if value["index"] is None else f", index={value['index']}") + ")")
+    if kind == "as_complex":
+        return complex(value["real"], value["imag"])
+    if kind == "as_graph":
+        return Name(value["name"])
+    return value
+
+
+def show_size(size: dict[str, Any]) -> str:
+    if "as_int" in size:
+        return str(size["as_int"])
+    text = size["as_expr"]["expr_str"]
+    return text.split("'")[1] if text.startswith("Symbol('") else text
+
+
+def show_type(graph: dict[str, Any], name: str) -> str:
+    """Returns the annotation of a value."""
+    meta = graph["tensor_values"].get(name)
+    if meta is None:
+        return "Sym" if name in graph["sym_int_values"] else "object"
+    return f'"{DTYPES.get(meta["dtype"], meta["dtype"])}[{", ".join(map(show_size, meta["sizes"]))}]"'
+
+
+def show_lines(graph: dict[str, Any], indent: str, name: str) -> list[str]:
+    """Returns the code of a graph, with those of its control flow behind it."""
+    inputs = "".join(f", {x}: {show_type(graph, x)}" for x in map(value_of, graph["inputs"]))
+    lines = [f"{indent}class {name}(torch.nn.Module):", f"{indent}    def forward(self{inputs}):"]
+    inner: list[str] = []
+    for node in graph["nodes"]:
+        args = [
+            f"{x['name']}={value_of(x['arg'])!r}" if x["kind"] == 2 and x["name"] else repr(value_of(x["arg"])) for x in node["inputs"]
+        ]
+        results = [value_of(x) for x in node["outputs"]]
+        if len(results) == 1 and isinstance(results[0], Name):
+            to = f"{results[0]}: {show_type(graph, results[0])} = "
+        else:
+            to = ", ".join(map(repr, results)) + " = " if results else ""
+        lines.append(f"{indent}        {to}{node['target']}({', '.join(args)})")
+        for x in node["inputs"]:
+            if "as_graph" in x["arg"]:
+                part = x["arg"]["as_graph"]
+                inner += ["", *show_lines(part["graph"], indent + "    ", part["name"])]
+    outputs = "".join(f"{value_of(x)!r}, " for x in graph["outputs"])
+    return [*lines, f"{indent}        return ({outputs.rstrip(' ') if len(graph['outputs']) == 1 else outputs.rstrip(', ')})", *inner]
+
+
+def show_graph(text: dict[str, Any]) -> str:
+    return "\n".join(show_lines(text["graph_module"]["graph"], "    ", "GraphModule"))

@@ -1,0 +1,190 @@
+"""Loads and runs mutated exported programs: exported_fuzz.py COUNT [SEED] [FILE...]. Every mutation is an error or a run; prints their numbers.
+
+A crash ends the process, and a load or run of more than 10 seconds with the stacks of its threads. Files are archives of small programs; without
+any, programs with all kinds of nodes are generated.
+"""
+
+import copy
+import faulthandler
+import io
+import json
+import random
+import resource
+import sys
+import zipfile
+
+import exported_writer as w
+
+import libtensor as torch
+from libtensor.export.program import Program
+
+LIMIT = 1 << 28  # bytes of tensors while a mutated program runs
+
+
+def examples():
+    """Returns archives whose graphs have every kind of node and argument."""
+    x, n = w.meta("float32", [w.symbol("s0"), 4]), w.meta("int64", [])
+    yes = w.subgraph("yes", ["a", "p"], [w.aten("add.Tensor", "b", "a", 1)], ["b"])
+    no = w.subgraph("no", ["a", "p"], [w.aten("mul.Tensor", "b", "a", "p")], ["b"])
+    nodes = [
+        w.aten("sym_size.int", [w.sym("u")], "x", 0),
+        w.node("_operator.floordiv", [w.sym("half")], w.sym("u"), 2),
+        w.aten("addmm.default", "h", "q", "x", "p"),
+        w.aten("relu_.default", "r", "h"),
+        w.aten("split.Tensor", [w.tensors("a", "b")], "r", 2, 1),
+        w.aten("max.dim", [w.tensor("m"), w.tensor("i")], "a", 0),
+        w.aten("cat.default", "c", w.tensors("a", "b", "r"), 1),
+        w.aten("zeros.default", "z", ["half", 3], dtype={"as_scalar_type": 7}),
+        w.aten("sum.default", "s", "c"),
+        w.aten("gt.Scalar", "g", "s", 0.5),
+        w.node("torch.ops.higher_order.cond", "d", "g", yes, no, w.tensors("r", "p")),
+        w.aten("add_.Tensor", "more", "n", 1),
+        w.aten("clamp.default", "y", "d", -1.0, None),
+    ]
+    weights = [("p", "parameter", "p", w.meta("float32", [4, 4])), ("q", "parameter", "q", w.meta("float32", [4])), ("n", "buffer", "n", n)]
+    text = w.model({"x": x, "k": None}, nodes, ["y", "m", "z", w.sym("half"), None], weights=weights, ranges={"s0": {"min_val": 2, "max_val": None}})
+    records = [("weight_0", bytes(64)), ("weight_1", bytes(16)), ("weight_2", bytes(8))]
+    yield w.archive(text, records, weights=[("p", "weight_0", weights[0][3]), ("q", "weight_1", weights[1][3]), ("n", "weight_2", n)])
+    inner = w.subgraph("inner", ["a"], [w.aten("exp.default", "b", "a")], ["b"])
+    nodes = [w.node("torch.ops.higher_order.wrap_with_set_grad_enabled", "e", False, inner, "x"), w.aten("item.default", [w.sym("v")], "t")]
+    nodes += [w.node("_operator.pow", [w.sym("v2")], w.sym("v"), 2), w.aten("full.default", "f", ["v2"], 1.0), w.aten("t.default", "y", "e")]
+    mutations = [("user_input_mutation", "e", "user_input_name", "x")]
+    text = w.model({"x": w.meta("float32", [2, 3]), "t": n}, nodes, ["y", "f"], mutations=mutations, constants=[("flag", {"as_bool": True})])
+    yield w.archive(text)
+
+
+INTEGERS = [0, 1, -1, 2, 3, 5, 7, 8, 31, 255, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64, 10**30]
+OTHERS = [None, True, False, "", "x", "a", "NaN", "Infinity", 0.5, -1e308, [], {}, [[]], {"as_int": 1}, {"as_none": True}, {"name": "x"}]
+
+
+def walk(value, found):
+    """Collects the places of a JSON value: (container, key)."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        found.append((value, key))
+        walk(item, found)
+    return found
+
+
+def edit(text, rng):
+    """Changes a JSON value in place."""
+    places = walk(text, [])
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        container, key = rng.choice(places)
+        try:
+            value = container[key]
+        except (KeyError, IndexError):
+            continue
+        kind = rng.randrange(8)
+        if kind == 0:
+            del container[key]
+        elif kind == 1:
+            container[key] = rng.choice(INTEGERS)
+        elif kind == 2:
+            container[key] = rng.choice(OTHERS)
+        elif kind in (3, 4):
+            other, where = rng.choice(places)
+            try:
+                container[key], other[where] = copy.deepcopy(other[where]), copy.deepcopy(value) if kind == 3 else other[where]
+            except (KeyError, IndexError):
+                continue
+        elif kind == 5 and isinstance(container, list):
+            container.insert(rng.randrange(len(container) + 1), copy.deepcopy(value))
+        elif kind == 6 and isinstance(container, dict):
+            container[rng.choice(("as_int", "as_tensor", "as_graph", "name", "x", "as_sym_ints", str(key) + "x"))] = container.pop(key)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            container[key] = value + rng.choice((-1, 1, 2, 64))
+        elif isinstance(value, str):
+            container[key] = value[: rng.randrange(len(value) + 1)] + rng.choice(("", "0", "_", "\x00", "é", "(" * 300, "'"))
+
+
+def mutate(data, rng):
+    """Returns the bytes of a changed archive."""
+    if rng.random() < 0.25:
+        data = bytearray(data)
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        if rng.random() < 0.3:
+            del data[rng.randrange(len(data)) :]
+        return bytes(data)
+    with zipfile.ZipFile(io.BytesIO(data)) as zipped:
+        records = {name: zipped.read(name) for name in zipped.namelist()}
+    name = rng.choice([x for x in records if x.endswith(".json") for _ in range(8 if "/models/" in x else 1)])
+    if rng.random() < 0.7:
+        text = json.loads(records[name])
+        edit(text, rng)
+        records[name] = json.dumps(text).encode()
+    else:
+        changed = bytearray(records[name])
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            at = rng.randrange(len(changed) + 1)
+            changed[at : at + rng.randrange(3)] = rng.choice((b"", b"{", b"]", b'"', b",", b"[" * 500, b"9" * 30, bytes([rng.randrange(256)])))
+        records[name] = bytes(changed)
+    if rng.random() < 0.1:
+        other = rng.choice(list(records))
+        records[other] = records[other][: rng.randrange(len(records[other]) + 1)]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as zipped:
+        for name, content in records.items():
+            zipped.writestr(name, content)
+    return out.getvalue()
+
+
+def arguments(program):
+    """Returns values for the inputs of a program."""
+    for item in program.inputs:
+        if item.dtype is None:
+            yield {"bool": True, "int": 2, "None": None}.get(item.kind, 1)
+            continue
+        sizes = [int(x) if x.lstrip("-").isdigit() else 3 for x in item.shape.strip("[]").split(", ") if x]
+        if any(n < 0 or n > 64 for n in sizes) or len(sizes) > 4:
+            raise ValueError(item.shape)
+        yield torch.ones(sizes).to(item.dtype)
+
+
+ERRORS = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OSError, KeyError)
+
+
+def attempt(data):
+    """Loads and runs a program; returns how far it came."""
+    source = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.zeros(0, dtype=torch.uint8)
+    faulthandler.dump_traceback_later(10, exit=True)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        program = Program(source)
+    except ERRORS:
+        return "rejected"
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+        if grown > 16 * len(data) + (16 << 20):
+            sys.exit(f"a file of {len(data)} bytes took {grown} bytes of memory")
+    faulthandler.dump_traceback_later(10, exit=True)
+    try:
+        program.run(*arguments(program))
+    except ERRORS:
+        return "failed"
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return "ran"
+
+
+def main(count, seed=0, *files):
+    rng = random.Random(int(seed))
+    seeds = [open(x, "rb").read() for x in files] if files else list(examples())
+    torch.set_num_threads(1)
+    torch.set_memory_limit(LIMIT)
+    for data in seeds:
+        if attempt(data) == "rejected":
+            sys.exit("an example is rejected")
+    numbers = {"rejected": 0, "failed": 0, "ran": 0}
+    for i in range(int(count)):
+        data = mutate(rng.choice(seeds), rng)
+        with open(f"/tmp/exported_fuzz.{seed}", "wb") as file:
+            file.write(data)
+        numbers[attempt(data)] += 1
+    print(numbers)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,470 @@
+// Loading of exported programs: plans are bound to operators.
+#include "program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "_cgo_export.h"
+#include "export.h"
+#include "functions.h"
+
+const int64_t *lt_skip_argument(const int64_t *w) {
+  switch (*w++) {
+    case LT_ARG_NONE:
+      return w;
+    case LT_ARG_COMPLEX:
+      return w + 2;
+    case LT_ARG_TENSORS:
+    case LT_ARG_INTS:
+    case LT_ARG_FLOATS:
+    case LT_ARG_BOOLS:
+    case LT_ARG_STRINGS:
+      return w + 1 + *w;
+    case LT_ARG_SYM_INTS:
+    case LT_ARG_SYM_FLOATS:
+    case LT_ARG_SYM_BOOLS: {
+      int64_t n = *w++;
+      while (n--) w = lt_skip_argument(w);
+      return w;
+    }
+    default:
+      return w + 1;
+  }
+}
+
+// ----------------------------------------------------------------------------------------- operators
+
+// Names of operators that libtensor lacks.
+typedef struct missing {
+  char text[1600];
+  size_t length;
+  int count;
+} missing;
+
+// Adds a name, once. Names that the text has no room for are counted.
+static void add_missing(missing *m, const char *name) {
+  const size_t n = strlen(name);
+  for (const char *at = m->text; *m->text && (at = strstr(at, name)); at += n)
+    if ((at == m->text || at[-1] == ' ') && (at[n] == ',' || !at[n])) return;
+  m->count++;
+  if (m->length + strlen(name) + 8 >= sizeof m->text) return;
+  m->length += (size_t)snprintf(m->text + m->length, sizeof m->text - m->length, "%s%s",
+                                m->length ? ", " : "", name);
+}
+
+// The state of a walk over the steps.
+typedef struct walk {
+  lt_program *p;
+  missing *missing;
+  uint64_t *shares;  // of each value: a bit for each tensor that it may share memory with (bit_of)
+  uint64_t written;  // the bits of tensors that a step may write to
+  bool counting;
+} walk;
+
+// The bit of a tensor of the state or an input. Several may have one, if there are more than bits.
+static uint64_t bit_of(const lt_program *p, bool is_input, int64_t i) {
+  if (is_input && i < 32) return UINT64_C(1) << i;
+  return UINT64_C(1) << (32 + (is_input ? i : p->input_count + i) % 32);
+}
+
+static uint64_t bits_of(const walk *k, const int64_t *w) {
+  uint64_t bits = 0;
+  if (*w == LT_ARG_VALUE) return k->shares[w[1]];
+  if (*w == LT_ARG_TENSORS)
+    for (int64_t i = 0; i < w[1]; i++)
+      if (w[2 + i] >= 0) bits |= k->shares[w[2 + i]];
+  return bits;
+}
+
+static int64_t *visit_block(walk *k, int64_t *w);
+
+// Whether a call of operators may write to its arguments, and whether its results may share memory with them.
+static void describe_family(const lt_family *family, bool *writes, bool *views) {
+  *writes = *views = false;
+  for (int i = 0; i < family->count; i++) {
+    const lt_target *t = family->targets[i];
+    for (int f = 0; f < t->count; f++) *writes |= t->formals[f].is_written;
+    *writes |= t->form != LT_FUNCTION;
+    if (!t->op) {
+      *views = true;
+      continue;
+    }
+    *views |= (t->op->flags & (LT_VIEWS | LT_ITSELF | LT_A_VIEW)) || t->op->aliases;
+    *writes |= t->op->changed >= 0;
+    for (int f = 0; f < t->op->count; f++) *writes |= (t->op->parameters[f].flags & LT_MUTATED) != 0;
+  }
+}
+
+static int64_t *visit_call(walk *k, int64_t *w) {
+  lt_program *p = k->p;
+  const int64_t number = p->call_count++;
+  const lt_family *family = NULL;
+  if (!k->counting) {
+    lt_problem problem;
+    const char *name = p->text + *w;
+    family = lt_find_call(name, &problem);
+    if (!family) add_missing(k->missing, name);
+    p->calls[number].family = family;
+    *w = number;
+  }
+  w++;
+  const int64_t count = *w++;
+  uint64_t shared = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (!k->counting) shared |= bits_of(k, w + 1);
+    w = (int64_t *)lt_skip_argument(w + 1);
+  }
+  bool writes = false, views = false;
+  if (family) describe_family(family, &writes, &views);
+  if (writes) k->written |= shared;
+  const uint64_t shares = views || writes ? shared : 0;
+  int64_t results = *w++;
+  while (results--) {
+    const int64_t kind = *w++;
+    if (kind == LT_ARG_VALUE) {
+      if (!k->counting) k->shares[*w] = shares;
+      w++;
+    } else if (kind == LT_ARG_TENSORS) {
+      int64_t n = *w++;
+      for (; n--; w++)
+        if (*w >= 0 && !k->counting) k->shares[*w] = shares;
+    }
+  }
+  return w;
+}
+
+// The values that control flow defines may share memory with all tensors.
+static int64_t *visit_values(walk *k, int64_t *w, int64_t n) {
+  for (; n--; w++)
+    if (*w >= 0 && !k->counting) k->shares[*w] = UINT64_MAX;
+  return w;
+}
+
+// Visits a step: counts calls, or finds their operators.
+static int64_t *visit_step(walk *k, int64_t *w) {
+  const int64_t *start = w, kind = *w;
+  w += 2;
+  w += 1 + *w;
+  switch (kind) {
+    case LT_STEP_CALL:
+      w = visit_call(k, w);
+      break;
+    case LT_STEP_SYM: {
+      int64_t n = w[1];
+      for (w += 2; n--;) w = (int64_t *)lt_skip_argument(w);
+      w++;
+      break;
+    }
+    case LT_STEP_COND:
+      w = (int64_t *)lt_skip_argument(w);
+      w = visit_block(k, visit_block(k, w));
+      w = visit_values(k, w + 1, *w);
+      break;
+    case LT_STEP_WHILE: {
+      const int64_t n = *w++;
+      for (int64_t i = 0; i < n; i++) w = (int64_t *)lt_skip_argument(w);
+      w = visit_values(k, w, n);
+      w = visit_block(k, visit_block(k, w));
+      w = visit_values(k, w + 1, *w);
+    }
+  }
+  if (kind == LT_STEP_CALL || kind == LT_STEP_SYM) {
+    const size_t bytes = (size_t)(w - start) * 8;
+    if (bytes > k->p->scratch) k->p->scratch = bytes;
+  }
+  return w;
+}
+
+static int64_t *visit_block(walk *k, int64_t *w) {
+  w += 2;
+  int64_t n = *w++;
+  for (k->p->step_count += n; n--;) w = visit_step(k, w);
+  for (n = *w++; n--;) w = (int64_t *)lt_skip_argument(w);
+  return w;
+}
+
+static tensor_status find_operators(lt_program *p) {
+  missing m = {.text = ""};
+  walk k = {.p = p, .missing = &m, .counting = true};
+  visit_block(&k, (int64_t *)p->block);
+  p->calls = calloc((size_t)p->call_count + 1, sizeof *p->calls);
+  k.shares = calloc((size_t)p->value_count + 1, sizeof *k.shares);
+  if (!p->calls || !k.shares) return free(k.shares), TENSOR_ERROR_MEMORY;
+  for (int64_t i = 0; i < p->state_count; i++)
+    if (p->state_values[i] >= 0) k.shares[p->state_values[i]] = bit_of(p, false, i);
+  for (int64_t i = 0; i < p->input_count; i++)
+    if (p->checks[i].value >= 0) k.shares[p->checks[i].value] = bit_of(p, true, i);
+  k.counting = false;
+  p->call_count = p->step_count = 0;
+  visit_block(&k, (int64_t *)p->block);
+  free(k.shares);
+  for (int64_t i = 0; i < p->mutation_count; i++) {
+    const int64_t to = p->mutations[i];
+    k.written |= bit_of(p, to < 0, to < 0 ? -1 - to : to);
+  }
+  for (int64_t i = 0; i < p->state_count; i++)
+    p->writes |= p->state[i].is_written = (k.written & bit_of(p, false, i)) != 0;
+  for (int64_t i = 0; i < p->input_count; i++)
+    p->inputs[i].is_written = p->inputs[i].kind == TENSOR_VALUE_TENSOR && k.written & bit_of(p, true, i);
+  if (!m.count) return TENSOR_OK;
+  char text[2048];
+  snprintf(text, sizeof text,
+           "program_load: the program uses %d operator%s that libtensor does not have: %s", m.count,
+           m.count == 1 ? "" : "s", m.text);
+  lt_fail(0, text);
+  return TENSOR_ERROR_NOT_IMPLEMENTED;
+}
+
+// ----------------------------------------------------------------------------------------- the plan
+
+static const tensor_value_kind constant_kinds[] = {
+    [LT_ARG_NONE] = TENSOR_VALUE_NONE,   [LT_ARG_INT] = TENSOR_VALUE_INT,
+    [LT_ARG_FLOAT] = TENSOR_VALUE_FLOAT, [LT_ARG_BOOL] = TENSOR_VALUE_BOOL,
+    [LT_ARG_STRING] = TENSOR_VALUE_STRING};
+
+static tensor_value_kind kind_of(int64_t kind) {
+  return kind >= 0 && (size_t)kind < sizeof constant_kinds / sizeof *constant_kinds
+             ? constant_kinds[kind]
+             : TENSOR_VALUE_NONE;
+}
+
+static bool read_inputs(lt_program *p, const int64_t **at) {
+  const int64_t *w = *at;
+  p->input_count = *w++;
+  p->inputs = calloc((size_t)p->input_count + 1, sizeof *p->inputs);
+  p->checks = calloc((size_t)p->input_count + 1, sizeof *p->checks);
+  if (!p->inputs || !p->checks) return false;
+  for (int64_t i = 0; i < p->input_count; i++) {
+    tensor_program_value *v = p->inputs + i;
+    lt_input *c = p->checks + i;
+    v->name = p->text + *w++;
+    v->dtype = TENSOR_DTYPE_NONE, v->shape = "";
+    if (*w != LT_ARG_VALUE) {
+      v->kind = kind_of(*w);
+      c->constant = w, c->value = -1;
+      w = lt_skip_argument(w);
+      continue;
+    }
+    c->value = w[1];
+    v->dtype = (tensor_dtype)w[2];
+    v->kind = v->dtype == TENSOR_DTYPE_NONE ? TENSOR_VALUE_INT : TENSOR_VALUE_TENSOR;
+    v->shape = v->kind == TENSOR_VALUE_INT ? "" : p->text + w[3];
+    c->dim_count = w[4];
+    w += 5;
+    if (!(c->dims = calloc((size_t)c->dim_count + 1, sizeof *c->dims))) return false;
+    for (int64_t d = 0; d < c->dim_count; d++) {
+      c->dims[d].length = *w++;
+      c->dims[d].code = w;
+      w += c->dims[d].length;
+    }
+  }
+  *at = w;
+  return true;
+}
+
+static bool read_plan(lt_program *p) {
+  const int64_t *w = p->words;
+  p->value_count = *w++;
+  p->in_spec = p->text + *w++, p->out_spec = p->text + *w++;
+  p->version = p->text + *w++, p->producer = p->text + *w++;
+  p->state_count = *w++;
+  p->state = calloc((size_t)p->state_count + 1, sizeof *p->state);
+  p->state_values = calloc((size_t)p->state_count + 1, sizeof *p->state_values);
+  if (!p->state || !p->state_values) return false;
+  for (int64_t i = 0; i < p->state_count; i++, w += 3) {
+    static const char *const roles[] = {"parameter", "buffer", "constant"};
+    p->state[i] = (tensor_program_value){p->text + w[0], TENSOR_VALUE_TENSOR,
+                                         tensor_get_dtype(p->tensors[i]), roles[w[1]], false};
+    p->state_values[i] = w[2];
+  }
+  p->symbol_count = *w++;
+  p->symbols = w;
+  w += 3 * p->symbol_count;
+  if (!read_inputs(p, &w)) return false;
+  p->output_count = *w++;
+  p->outputs = calloc((size_t)p->output_count + 1, sizeof *p->outputs);
+  if (!p->outputs) return false;
+  for (int64_t i = 0; i < p->output_count; i++, w += 3)
+    p->outputs[i] = (tensor_program_value){
+        p->text + w[0], w[1] < 0 ? TENSOR_VALUE_NONE : TENSOR_VALUE_TENSOR, (tensor_dtype)w[1],
+        p->text + w[2], false};
+  p->mutation_count = *w++;
+  p->mutations = w;
+  p->block = w + p->mutation_count;
+  return true;
+}
+
+tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor_t **tensors,
+                               int64_t tensor_count, lt_program **out) {
+  lt_program *p = calloc(1, sizeof *p);
+  if (!p) {
+    free(words), free(text), tensor_list_free(tensors, tensor_count);
+    lt_fail(0, "program_load: there is no memory for the program");
+    return TENSOR_ERROR_MEMORY;
+  }
+  pthread_mutex_init(&p->lock, NULL);
+  p->words = words, p->word_count = count, p->text = text;
+  p->tensors = tensors, p->tensor_count = tensor_count;
+  tensor_status status = read_plan(p) ? find_operators(p) : TENSOR_ERROR_MEMORY;
+  if (status == TENSOR_ERROR_MEMORY) lt_fail(0, "program_load: there is no memory for the program");
+  if (status)
+    lt_delete_program(p);
+  else
+    *out = p;
+  return status;
+}
+
+void lt_delete_program(void *program) {
+  lt_program *p = program;
+  if (!p) return;
+  for (int64_t i = 0; p->checks && i < p->input_count; i++) free(p->checks[i].dims);
+  pthread_mutex_destroy(&p->lock);
+  free(p->words), free(p->text), free(p->state), free(p->state_values), free(p->inputs);
+  free(p->checks), free(p->outputs), free(p->calls);
+  tensor_list_free(p->tensors, p->tensor_count);
+  free(p);
+}
+
+void lt_inherit_program(void *program) {
+  lt_program *p = program;
+  pthread_mutex_init(&p->lock, NULL);
+}
+
+// ----------------------------------------------------------------------------------------- the API
+
+static tensor_status load(const char *path, const void *data, int64_t length,
+                          tensor_program_t **out) {
+  if (!out && !lt_check_pointer(out, "program_load", "out")) return TENSOR_ERROR_VALUE;
+  lt_value a[2] = {{.text = path}, {.list = {data, length}}};
+  lt_frame frame = {.args = a};
+  tensor_status status = lt_invoke_with(&frame, "program_load", lt_read_program);
+  if (status) return status;
+  lt_slot *slot = lt_find(frame.results[3].pointer);
+  lt_program *program;
+  status = lt_build_program((int64_t *)frame.results[0].list.data, frame.results[0].list.length,
+                            frame.results[1].pointer, (tensor_t **)frame.results[2].list.data,
+                            frame.results[2].list.length, &program);
+  if (status) {
+    // The message is that of the failed step.
+    tensor_program_free(frame.results[3].pointer);
+    return status;
+  }
+  slot->name = program;
+  *out = frame.results[3].pointer;
+  return TENSOR_OK;
+}
+
+TENSOR_API tensor_status tensor_program_load(const char *path, tensor_program_t **out) {
+  if (!path && !lt_check_pointer(path, "program_load", "path")) return TENSOR_ERROR_VALUE;
+  return load(path, NULL, 0, out);
+}
+
+TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t length,
+                                                    tensor_program_t **out) {
+  if (length < 0 || !data) {
+    char text[120];
+    snprintf(text, sizeof text, "program_load_memory: argument 'data' is %p, of %lld bytes", data,
+             (long long)length);
+    lt_fail(0, text);
+    return TENSOR_ERROR_VALUE;
+  }
+  return load(NULL, data, length, out);
+}
+
+// The program of a handle, pinned; NULL for others, with the last error.
+static lt_program *resolve(const tensor_program_t *handle, const char *op) {
+  lt_slot *slot = lt_resolve(handle, LT_PROGRAM, op, "program");
+  return slot ? slot->name : NULL;
+}
+
+// Stores a list of the program, which is valid as long as the program.
+static tensor_status give_values(const tensor_program_value *list, int64_t n,
+                                 const tensor_program_value **values, int32_t *count,
+                                 const char *op) {
+  lt_unpin();
+  if ((!values && !lt_check_pointer(values, op, "values")) ||
+      (!count && !lt_check_pointer(count, op, "count")))
+    return TENSOR_ERROR_VALUE;
+  *values = list;
+  *count = (int32_t)n;
+  return TENSOR_OK;
+}
+
+TENSOR_API tensor_status tensor_program_inputs(const tensor_program_t *program,
+                                               const tensor_program_value **values,
+                                               int32_t *count) {
+  const lt_program *p = resolve(program, "program_inputs");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  return give_values(p->inputs, p->input_count, values, count, "program_inputs");
+}
+
+TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program,
+                                                const tensor_program_value **values,
+                                                int32_t *count) {
+  const lt_program *p = resolve(program, "program_outputs");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  return give_values(p->outputs, p->output_count, values, count, "program_outputs");
+}
+
+TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program,
+                                              const tensor_program_value **values,
+                                              int32_t *count) {
+  const lt_program *p = resolve(program, "program_state");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  return give_values(p->state, p->state_count, values, count, "program_state");
+}
+
+TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index,
+                                               tensor_t **out) {
+  const lt_program *p = resolve(program, "program_tensor");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  if (index < 0 || index >= p->state_count) {
+    char text[160];
+    snprintf(text, sizeof text,
+             "program_tensor: argument 'index' is %d; the program has %lld parameters, buffers and "
+             "constants",
+             index, (long long)p->state_count);
+    lt_fail(0, text);
+    return TENSOR_ERROR_INDEX;
+  }
+  const int64_t before = lt_begin();
+  const tensor_status status = tensor_detach(p->tensors[index], out);
+  lt_end(before);
+  return status;
+}
+
+TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *program,
+                                                  const char **inputs, const char **outputs) {
+  const lt_program *p = resolve(program, "program_structure");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  lt_unpin();
+  if (inputs) *inputs = p->in_spec;
+  if (outputs) *outputs = p->out_spec;
+  return TENSOR_OK;
+}
+
+TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program,
+                                            const tensor_value *inputs, int32_t n,
+                                            tensor_value *outputs, int32_t m) {
+  lt_program *p = resolve(program, "program_run");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  char text[160];
+  const bool fits = n == p->input_count;
+  if (!fits || m != p->output_count || (n && !inputs) || (m && !outputs)) {
+    snprintf(text, sizeof text, "program_run: the program has %lld %sputs; %d were given",
+             (long long)(fits ? p->output_count : p->input_count), fits ? "out" : "in",
+             fits ? m : n);
+    lt_fail(0, text);
+    return TENSOR_ERROR_VALUE;
+  }
+  const int64_t before = lt_begin();
+  const bool grad = tensor_exchange_grad_enabled(false);
+  if (p->writes) pthread_mutex_lock(&p->lock);
+  const tensor_status status = lt_run_program(p, inputs, outputs);
+  if (p->writes) pthread_mutex_unlock(&p->lock);
+  tensor_exchange_grad_enabled(grad);
+  lt_end(before);
+  lt_settle();
+  return status;
+}

@@ -1,0 +1,69 @@
+// Exported programs: the plan of a program that engine/program has read, and its execution.
+#ifndef LIBTENSOR_CAPI_PROGRAM_H
+#define LIBTENSOR_CAPI_PROGRAM_H
+
+#include <pthread.h>
+
+#include "../engine/program/plan.h"
+#include "call.h"
+#include "handle.h"
+
+// A call of an operator in a plan.
+typedef struct lt_step_call {
+  const lt_family *family;
+  const char *const *keywords;
+} lt_step_call;
+
+// A dimension of an input, in the words of the plan; a length of 0 is not checked.
+typedef struct lt_dim {
+  const int64_t *code;
+  int64_t length;
+} lt_dim;
+
+typedef struct lt_input {
+  const int64_t *constant;  // the argument of the plan that the value must equal, or NULL
+  int64_t value;
+  int64_t dim_count;        // of a tensor
+  lt_dim *dims;
+} lt_input;
+
+// A loaded program. It does not change after loading, so that threads can run it concurrently.
+typedef struct lt_program {
+  int64_t *words;
+  int64_t word_count;
+  char *text;
+  int64_t value_count;
+  const char *in_spec, *out_spec, *version, *producer;
+  // Parameters, buffers and constants; their values in a run, or -1.
+  tensor_program_value *state;
+  tensor_t **tensors;
+  int64_t *state_values;
+  int64_t state_count, tensor_count;
+  int64_t symbol_count;
+  const int64_t *symbols;  // a name, the least and the largest value of each
+  tensor_program_value *inputs, *outputs;
+  lt_input *checks;
+  int64_t input_count, output_count;
+  const int64_t *mutations;  // the tensors that the last results of the block are copied to
+  int64_t mutation_count;
+  const int64_t *block;
+  lt_step_call *calls;
+  int64_t call_count, step_count;
+  size_t scratch;   // bytes that the lists of a step take at most
+  bool writes;      // it writes to its state: one run at a time
+  pthread_mutex_t lock;
+} lt_program;
+
+// Makes a program of a plan, whose memory and tensors it owns, also after an error.
+tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor_t **tensors,
+                               int64_t tensor_count, lt_program **out);
+void lt_delete_program(void *program);
+// Prepares a program of the parent for a forked child.
+void lt_inherit_program(void *program);
+
+tensor_status lt_run_program(lt_program *p, const tensor_value *inputs, tensor_value *outputs);
+
+// Reads an argument's words without evaluating it; returns what follows it.
+const int64_t *lt_skip_argument(const int64_t *w);
+
+#endif

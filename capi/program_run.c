@@ -1,0 +1,881 @@
+// Execution of exported programs.
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+// A run: the values of the plan, of which it frees those that it owns.
+typedef struct run {
+  lt_program *p;
+  tensor_value *values;
+  bool *owned;
+  char *scratch;  // the lists of the present step
+  lt_problem problem;
+} run;
+
+static const int64_t *run_block(run *r, const int64_t *w);
+
+static void release(run *r, int64_t n) {
+  if (!r->owned[n]) return;
+  r->owned[n] = false;
+  tensor_value_free(r->values + n);
+}
+
+static void store(run *r, int64_t n, tensor_value value) {
+  release(r, n);
+  r->values[n] = value;
+  r->owned[n] = true;
+}
+
+// Stores a value that the run owns, or frees it if the plan has no use for it.
+static void give(run *r, int64_t n, tensor_value *value) {
+  if (n >= 0)
+    store(r, n, *value);
+  else
+    tensor_value_free(value);
+}
+
+static tensor_value number(int64_t i) {
+  return (tensor_value){.kind = TENSOR_VALUE_INT, .as.i = i};
+}
+
+// Notes an error of a step. Later ones are ignored.
+__attribute__((format(printf, 3, 4))) static void *fail(run *r, const char *step, const char *format,
+                                                      ...) {
+  if (r->problem.code) return NULL;
+  char text[1024];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, NULL, "program_run: node '%s': %s", step, text);
+  return NULL;
+}
+
+static double bits(int64_t word) {
+  double f;
+  memcpy(&f, &word, sizeof f);
+  return f;
+}
+
+// ---------------------------------------------------------------------------------------- arguments
+
+// Evaluates an argument; returns what follows it. Lists are in the plan, or in scratch memory.
+static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch) {
+  const lt_program *p = r->p;
+  *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
+  const int64_t kind = *w++;
+  switch (kind) {
+    case LT_ARG_NONE:
+      return w;
+    case LT_ARG_VALUE:
+      *to = r->values[*w];
+      return w + 1;
+    case LT_ARG_INT:
+      to->kind = TENSOR_VALUE_INT, to->as.i = *w;
+      return w + 1;
+    case LT_ARG_FLOAT:
+      to->kind = TENSOR_VALUE_FLOAT, to->as.f = bits(*w);
+      return w + 1;
+    case LT_ARG_BOOL:
+      to->kind = TENSOR_VALUE_BOOL, to->as.b = *w;
+      return w + 1;
+    case LT_ARG_COMPLEX:
+      to->kind = TENSOR_VALUE_COMPLEX, to->as.c[0] = bits(w[0]), to->as.c[1] = bits(w[1]);
+      return w + 2;
+    case LT_ARG_STRING:
+      to->kind = TENSOR_VALUE_STRING, to->as.text = p->text + *w;
+      return w + 1;
+    case LT_ARG_DTYPE:
+      to->kind = TENSOR_VALUE_DTYPE, to->as.dtype = (tensor_dtype)*w;
+      return w + 1;
+    case LT_ARG_LAYOUT:
+      to->kind = TENSOR_VALUE_LAYOUT, to->as.layout = (tensor_layout)*w;
+      return w + 1;
+    case LT_ARG_FORMAT:
+      to->kind = TENSOR_VALUE_MEMORY_FORMAT, to->as.memory_format = (tensor_memory_format)*w;
+      return w + 1;
+  }
+  const int64_t n = *w++;
+  to->length = n;
+  switch (kind) {
+    case LT_ARG_TENSORS: {
+      tensor_t **list = (tensor_t **)*scratch;
+      for (int64_t i = 0; i < n; i++) {
+        const tensor_value *v = w[i] < 0 ? NULL : r->values + w[i];
+        list[i] = v && v->kind == TENSOR_VALUE_TENSOR ? v->as.tensor : NULL;
+      }
+      to->kind = TENSOR_VALUE_TENSORS, to->as.tensors = list;
+      *scratch += n * 8;
+      return w + n;
+    }
+    case LT_ARG_INTS:
+      to->kind = TENSOR_VALUE_INTS, to->as.ints = w;
+      return w + n;
+    case LT_ARG_FLOATS:
+      to->kind = TENSOR_VALUE_FLOATS, to->as.floats = (const double *)w;
+      return w + n;
+    case LT_ARG_BOOLS: {
+      bool *list = (bool *)*scratch;
+      for (int64_t i = 0; i < n; i++) list[i] = w[i];
+      to->kind = TENSOR_VALUE_BOOLS, to->as.bools = list;
+      *scratch += n * 8;
+      return w + n;
+    }
+    case LT_ARG_STRINGS: {
+      const char **list = (const char **)*scratch;
+      for (int64_t i = 0; i < n; i++) list[i] = p->text + w[i];
+      to->kind = TENSOR_VALUE_STRINGS, to->as.texts = list;
+      *scratch += n * 8;
+      return w + n;
+    }
+  }
+  // Lists of numbers that earlier steps may have computed.
+  char *list = *scratch;
+  *scratch += n * 8;
+  for (int64_t i = 0; i < n; i++) {
+    tensor_value v;
+    w = evaluate(r, w, &v, scratch);
+    const double f = v.kind == TENSOR_VALUE_FLOAT ? v.as.f : (double)v.as.i;
+    if (kind == LT_ARG_SYM_INTS)
+      ((int64_t *)list)[i] = v.kind == TENSOR_VALUE_FLOAT ? (int64_t)v.as.f : v.as.i;
+    else if (kind == LT_ARG_SYM_FLOATS)
+      ((double *)list)[i] = f;
+    else
+      ((bool *)list)[i] = v.kind == TENSOR_VALUE_BOOL ? v.as.b : f != 0;
+  }
+  if (kind == LT_ARG_SYM_INTS)
+    to->kind = TENSOR_VALUE_INTS, to->as.ints = (int64_t *)list;
+  else if (kind == LT_ARG_SYM_FLOATS)
+    to->kind = TENSOR_VALUE_FLOATS, to->as.floats = (double *)list;
+  else
+    to->kind = TENSOR_VALUE_BOOLS, to->as.bools = (bool *)list;
+  return w;
+}
+
+// Another handle of a tensor, or the number itself.
+static bool duplicate(run *r, const char *step, const tensor_value *from, tensor_value *to) {
+  *to = *from;
+  if (from->kind != TENSOR_VALUE_TENSOR) return true;
+  if (tensor_detach(from->as.tensor, &to->as.tensor) == TENSOR_OK) return true;
+  fail(r, step, "%s", tensor_last_error());
+  return false;
+}
+
+// ------------------------------------------------------------------------------------------ numbers
+
+static const char *const symbolic_names[] = {
+    "add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "eq", "ne", "lt", "le", "gt", "ge",
+    "and", "or", "xor", "lshift", "rshift", "max", "min", "sum", "neg", "pos", "not", "int", "float",
+    "sqrt", "floor", "ceil", "trunc", "round", "ite", "sym_size", "sym_stride", "sym_numel",
+    "sym_storage_offset", "item", "assert", "constrain_range", "assert_tensor_metadata", "assert"};
+
+static bool is_number(const tensor_value *v) {
+  return v->kind == TENSOR_VALUE_INT || v->kind == TENSOR_VALUE_FLOAT ||
+         v->kind == TENSOR_VALUE_BOOL;
+}
+
+static int64_t to_int(const tensor_value *v) {
+  return v->kind == TENSOR_VALUE_BOOL ? v->as.b : v->as.i;
+}
+
+static double to_float(const tensor_value *v) {
+  return v->kind == TENSOR_VALUE_FLOAT ? v->as.f : (double)to_int(v);
+}
+
+static bool to_truth(const tensor_value *v) { return to_float(v) != 0; }
+
+static tensor_value real(double f) {
+  return (tensor_value){.kind = TENSOR_VALUE_FLOAT, .as.f = f};
+}
+
+static tensor_value truth(bool b) { return (tensor_value){.kind = TENSOR_VALUE_BOOL, .as.b = b}; }
+
+// The quotient of two integers, rounded down; the divisor is not 0.
+static int64_t divide_down(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static bool power(int64_t a, int64_t b, int64_t *to) {
+  *to = 1;
+  for (; b > 0; b >>= 1) {
+    if (b & 1 && __builtin_mul_overflow(*to, a, to)) return false;
+    if (b > 1 && __builtin_mul_overflow(a, a, &a)) return false;
+  }
+  return true;
+}
+
+// Computes with two integers. Returns false if the result has more than 64 bits, or a divisor is 0.
+static bool compute_ints(int64_t code, int64_t a, int64_t b, tensor_value *to) {
+  int64_t i = 0;
+  switch (code) {
+    case LT_SYM_ADD:
+      if (__builtin_add_overflow(a, b, &i)) return false;
+      break;
+    case LT_SYM_SUB:
+      if (__builtin_sub_overflow(a, b, &i)) return false;
+      break;
+    case LT_SYM_MUL:
+      if (__builtin_mul_overflow(a, b, &i)) return false;
+      break;
+    case LT_SYM_FLOORDIV:
+    case LT_SYM_MOD:
+      if (b == 0 || (a == INT64_MIN && b == -1)) return false;
+      i = divide_down(a, b);
+      if (code == LT_SYM_MOD) i = a - i * b;
+      break;
+    case LT_SYM_POW:
+      if (b < 0) return *to = real(pow((double)a, (double)b)), true;
+      if (!power(a, b, &i)) return false;
+      break;
+    case LT_SYM_AND:
+      i = a & b;
+      break;
+    case LT_SYM_OR:
+      i = a | b;
+      break;
+    case LT_SYM_XOR:
+      i = a ^ b;
+      break;
+    case LT_SYM_LSHIFT:
+      if (b < 0 || b > 62 || __builtin_mul_overflow(a, INT64_C(1) << b, &i)) return false;
+      break;
+    case LT_SYM_RSHIFT:
+      if (b < 0) return false;
+      i = a >> (b > 63 ? 63 : b);
+      break;
+    case LT_SYM_MAX:
+      i = a > b ? a : b;
+      break;
+    case LT_SYM_MIN:
+      i = a < b ? a : b;
+  }
+  return *to = number(i), true;
+}
+
+static bool compute_floats(int64_t code, double a, double b, tensor_value *to) {
+  double f = 0;
+  switch (code) {
+    case LT_SYM_ADD:
+      f = a + b;
+      break;
+    case LT_SYM_SUB:
+      f = a - b;
+      break;
+    case LT_SYM_MUL:
+      f = a * b;
+      break;
+    case LT_SYM_TRUEDIV:
+      if (b == 0) return false;
+      f = a / b;
+      break;
+    case LT_SYM_FLOORDIV:
+      if (b == 0) return false;
+      f = floor(a / b);
+      break;
+    case LT_SYM_MOD:
+      if (b == 0) return false;
+      f = a - floor(a / b) * b;
+      break;
+    case LT_SYM_POW:
+      f = pow(a, b);
+      break;
+    case LT_SYM_MAX:
+      f = a > b ? a : b;
+      break;
+    case LT_SYM_MIN:
+      f = a < b ? a : b;
+      break;
+    default:
+      return false;
+  }
+  return *to = real(f), true;
+}
+
+static bool compute_pair(int64_t code, const tensor_value *a, const tensor_value *b,
+                         tensor_value *to) {
+  if (!is_number(a) || !is_number(b)) return false;
+  const bool floats = a->kind == TENSOR_VALUE_FLOAT || b->kind == TENSOR_VALUE_FLOAT;
+  const double x = to_float(a), y = to_float(b);
+  const int64_t i = floats ? 0 : to_int(a), j = floats ? 0 : to_int(b);
+  switch (code) {
+    case LT_SYM_EQ:
+      return *to = truth(floats ? x == y : i == j), true;
+    case LT_SYM_NE:
+      return *to = truth(floats ? x != y : i != j), true;
+    case LT_SYM_LT:
+      return *to = truth(floats ? x < y : i < j), true;
+    case LT_SYM_LE:
+      return *to = truth(floats ? x <= y : i <= j), true;
+    case LT_SYM_GT:
+      return *to = truth(floats ? x > y : i > j), true;
+    case LT_SYM_GE:
+      return *to = truth(floats ? x >= y : i >= j), true;
+  }
+  if (floats || code == LT_SYM_TRUEDIV) return compute_floats(code, x, y, to);
+  if (!compute_ints(code, i, j, to)) return false;
+  if (a->kind == TENSOR_VALUE_BOOL && b->kind == TENSOR_VALUE_BOOL && code >= LT_SYM_AND &&
+      code <= LT_SYM_XOR)
+    *to = truth(to->as.i != 0);
+  return true;
+}
+
+// Stores a float as an integer. Returns false if it does not fit.
+static bool round_to(double f, tensor_value *to) {
+  if (!(f >= -9223372036854775808.0 && f < 9223372036854775808.0)) return false;
+  return *to = number((int64_t)f), true;
+}
+
+static bool compute_one(int64_t code, const tensor_value *a, tensor_value *to) {
+  if (!is_number(a)) return false;
+  const bool floats = a->kind == TENSOR_VALUE_FLOAT;
+  switch (code) {
+    case LT_SYM_NEG:
+      if (floats) return *to = real(-a->as.f), true;
+      return to_int(a) != INT64_MIN && (*to = number(-to_int(a)), true);
+    case LT_SYM_POS:
+      return *to = *a, true;
+    case LT_SYM_NOT:
+      return *to = truth(!to_truth(a)), true;
+    case LT_SYM_FLOAT:
+      return *to = real(to_float(a)), true;
+    case LT_SYM_SQRT:
+      return to_float(a) >= 0 && (*to = real(sqrt(to_float(a))), true);
+  }
+  if (!floats) return *to = number(to_int(a)), true;
+  switch (code) {
+    case LT_SYM_FLOOR:
+      return round_to(floor(a->as.f), to);
+    case LT_SYM_CEIL:
+      return round_to(ceil(a->as.f), to);
+    case LT_SYM_ROUND:
+      return round_to(nearbyint(a->as.f), to);
+    default:
+      return round_to(trunc(a->as.f), to);
+  }
+}
+
+static void show(const tensor_value *v, char *to, size_t room) { lt_show_value(v, to, room); }
+
+// The number of a tensor with one element.
+static bool read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
+  if (is_number(v)) return *to = *v, true;
+  tensor_scalar s;
+  if (v->kind != TENSOR_VALUE_TENSOR) return false;
+  if (tensor_item(v->as.tensor, &s)) {
+    fail(r, step, "%s", tensor_last_error());
+    return false;
+  }
+  if (s.kind == TENSOR_SCALAR_BOOL)
+    *to = truth(s.value.i != 0);
+  else if (s.kind == TENSOR_SCALAR_INT)
+    *to = number(s.value.i);
+  else if (s.kind == TENSOR_SCALAR_FLOAT)
+    *to = real(s.value.f.re);
+  else
+    return false;
+  return true;
+}
+
+static bool query(run *r, const char *step, int64_t code, const tensor_value *a, tensor_value *to) {
+  const tensor_t *t = a->as.tensor;
+  if (a->kind != TENSOR_VALUE_TENSOR) return false;
+  if (code == LT_SYM_NUMEL) return *to = number(tensor_numel(t)), true;
+  if (code == LT_SYM_OFFSET) return *to = number(tensor_storage_offset(t)), true;
+  const int64_t n = tensor_dim(t);
+  int64_t d = a[1].kind == TENSOR_VALUE_INT ? a[1].as.i : INT64_MAX;
+  if (d < 0) d += n;
+  if (d < 0 || d >= n) {
+    fail(r, step, "the dimension is out of range of a tensor of %" PRId64 " dimensions", n);
+    return false;
+  }
+  return *to = number(code == LT_SYM_SIZE ? tensor_sizes(t)[d] : tensor_strides(t)[d]), true;
+}
+
+static bool check_range(run *r, const char *step, const tensor_value *a) {
+  for (int i = 0; i < 3; i++)
+    if (i == 0 ? a->kind != TENSOR_VALUE_INT && a->kind != TENSOR_VALUE_BOOL
+               : a[i].kind != TENSOR_VALUE_NONE && a[i].kind != TENSOR_VALUE_INT)
+      return false;
+  const int64_t i = to_int(a);
+  if ((a[1].kind == TENSOR_VALUE_INT && i < a[1].as.i) ||
+      (a[2].kind == TENSOR_VALUE_INT && i > a[2].as.i)) {
+    fail(r, step, "%" PRId64 " is not in the range that the program was exported for", i);
+    return false;
+  }
+  return true;
+}
+
+static bool check_metadata(run *r, const char *step, const tensor_value *a) {
+  if (a->kind != TENSOR_VALUE_TENSOR) return false;
+  const tensor_t *t = a->as.tensor;
+  const int64_t n = tensor_dim(t);
+  if (a[1].kind == TENSOR_VALUE_INTS) {
+    bool same = a[1].length == n;
+    for (int64_t i = 0; same && i < n; i++) same = tensor_sizes(t)[i] == a[1].as.ints[i];
+    if (!same) return fail(r, step, "the sizes of a tensor are not those of the export"), false;
+  }
+  if (a[3].kind == TENSOR_VALUE_DTYPE && tensor_get_dtype(t) != a[3].as.dtype) {
+    fail(r, step, "a tensor has dtype %s; the program expects %s",
+         tensor_dtype_name(tensor_get_dtype(t)), tensor_dtype_name(a[3].as.dtype));
+    return false;
+  }
+  return true;
+}
+
+static bool compute(run *r, const char *step, int64_t code, const tensor_value *a, int64_t n,
+                    tensor_value *to) {
+  tensor_value v;
+  switch (code) {
+    case LT_SYM_ITE:
+      if (!is_number(a)) return false;
+      return *to = a[to_truth(a) ? 1 : 2], is_number(to);
+    case LT_SYM_SIZE:
+    case LT_SYM_STRIDE:
+    case LT_SYM_NUMEL:
+    case LT_SYM_OFFSET:
+      return query(r, step, code, a, to);
+    case LT_SYM_ITEM:
+      return read_item(r, step, a, to);
+    case LT_SYM_ASSERT:
+    case LT_SYM_ASSERT_TENSOR:
+      if (!read_item(r, step, a, &v)) return false;
+      if (to_truth(&v)) return true;
+      fail(r, step, "%s",
+           n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.text : "an assertion failed");
+      return false;
+    case LT_SYM_CONSTRAIN:
+      return check_range(r, step, a);
+    case LT_SYM_ASSERT_META:
+      return check_metadata(r, step, a);
+    case LT_SYM_SUM: {
+      if (a->kind != TENSOR_VALUE_INTS) return false;
+      int64_t sum = 0;
+      for (int64_t i = 0; i < a->length; i++)
+        if (__builtin_add_overflow(sum, a->as.ints[i], &sum)) return false;
+      return *to = number(sum), true;
+    }
+  }
+  return n == 1 ? compute_one(code, a, to) : compute_pair(code, a, a + 1, to);
+}
+
+static const int64_t *run_numbers(run *r, const int64_t *w, const char *step) {
+  tensor_value a[8], to = {.kind = TENSOR_VALUE_NONE};
+  char *scratch = r->scratch;
+  const int64_t code = *w++, n = *w++;
+  for (int64_t i = 0; i < n; i++) w = evaluate(r, w, a + i, &scratch);
+  if (!compute(r, step, code, a, n, &to)) {
+    char first[100], second[100] = "";
+    show(a, first, sizeof first);
+    if (n > 1) show(a + 1, second, sizeof second);
+    return fail(r, step, "%s(%s%s%s) has no result", symbolic_names[code], first, n > 1 ? ", " : "",
+                second);
+  }
+  if (*w >= 0) store(r, *w, to);
+  return w + 1;
+}
+
+// -------------------------------------------------------------------------------------------- calls
+
+// Gives each value of the plan its result.
+static const int64_t *store_results(run *r, const int64_t *w, const char *step,
+                                    const lt_family *family, tensor_value *results, int32_t count) {
+  int64_t n = *w++;
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t kind = *w++;
+    tensor_value *v = i < count ? results + i : NULL;
+    if (kind == LT_ARG_VALUE) {
+      if (!v || v->kind == TENSOR_VALUE_TENSORS)
+        fail(r, step, "%s returns %d results; the program expects %" PRId64, family->name, count, n);
+      else if (*w >= 0)
+        store(r, *w, *v), *v = (tensor_value){.kind = TENSOR_VALUE_NONE};
+      w++;
+    } else if (kind == LT_ARG_TENSORS) {
+      const int64_t length = *w++;
+      if (!v || v->kind != TENSOR_VALUE_TENSORS || v->length != length) {
+        fail(r, step, "%s returns %" PRId64 " tensors; the program expects %" PRId64, family->name,
+             v && v->kind == TENSOR_VALUE_TENSORS ? v->length : 0, length);
+      } else {
+        tensor_t **list = (tensor_t **)v->as.tensors;
+        for (int64_t k = 0; k < length; k++)
+          if (w[k] >= 0 && list[k]) {
+            store(r, w[k], (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = list[k]});
+            list[k] = NULL;
+          }
+      }
+      w += length;
+    }
+  }
+  for (int32_t i = 0; i < count; i++)
+    if (results[i].kind != TENSOR_VALUE_NONE) tensor_value_free(results + i);
+  return w;
+}
+
+// Makes results of the arguments that an operator has written to.
+static int32_t take_written(run *r, const char *step, const lt_bound *b, tensor_value *results) {
+  const lt_target *t = b->target;
+  int32_t count = 0;
+  for (int i = 0; i < t->count && count < LT_MOST_RESULTS; i++) {
+    const lt_formal *f = t->formals + i;
+    if (!f->is_written || f->to < 0 || !b->a[(int)f->to].pointer) continue;
+    const tensor_value from = {.kind = TENSOR_VALUE_TENSOR, .as.tensor = b->a[(int)f->to].pointer};
+    if (duplicate(r, step, &from, results + count)) count++;
+  }
+  return count;
+}
+
+static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
+  const lt_family *family = r->p->calls[*w++].family;
+  const int64_t n = *w++;
+  tensor_value values[LT_MOST_VALUES], results[LT_MOST_RESULTS];
+  const char *keywords[LT_MOST_VALUES];
+  char *scratch = r->scratch;
+  if (n > LT_MOST_VALUES) return fail(r, step, "%s: %" PRId64 " arguments", family->name, n);
+  for (int64_t i = 0; i < n; i++) {
+    keywords[i] = *w < 0 ? NULL : r->p->text + *w;
+    w = evaluate(r, w + 1, values + i, &scratch);
+  }
+  lt_bound bound;
+  lt_problem problem;
+  problem.code = TENSOR_OK;
+  int32_t count = LT_MOST_RESULTS;
+  tensor_status status = lt_bind_call(family, values, keywords, (int32_t)n, &bound, &problem);
+  if (!status) {
+    status = lt_execute(&bound, results, &count, &problem);
+    if (!status && !count) count = take_written(r, step, &bound, results);
+    lt_release_bound(&bound);
+  }
+  if (status) {
+    fail(r, step, "%s", problem.text);
+    r->problem.code = status;
+    return NULL;
+  }
+  return store_results(r, w, step, family, results, count);
+}
+
+// ------------------------------------------------------------------------------------- control flow
+
+// Runs a block, and stores its results in values of the caller; frees the block's values.
+static const int64_t *run_branch(run *r, const int64_t *w, const char *step, tensor_value *results) {
+  const int64_t first = w[0], end = w[1];
+  w = run_block(r, w);
+  int64_t n = w ? *w++ : 0;
+  for (int64_t i = 0; i < n && w; i++) {
+    tensor_value v;
+    char *scratch = r->scratch;
+    w = evaluate(r, w, &v, &scratch);
+    if (!duplicate(r, step, &v, results + i)) {
+      while (i--) tensor_value_free(results + i);
+      w = NULL;
+    }
+  }
+  for (int64_t i = first; i < end; i++) release(r, i);
+  return w;
+}
+
+static const int64_t *skip_steps(const int64_t *w);
+
+static const int64_t *skip_block(const int64_t *w) {
+  w = skip_steps(w + 2);
+  int64_t n = *w++;
+  while (n--) w = lt_skip_argument(w);
+  return w;
+}
+
+static const int64_t *skip_step(const int64_t *w) {
+  const int64_t kind = *w;
+  w += 2;
+  w += 1 + *w;
+  switch (kind) {
+    case LT_STEP_CALL: {
+      int64_t n = w[1];
+      for (w += 2; n--;) w = lt_skip_argument(w + 1);
+      for (n = *w++; n--;) {
+        const int64_t result = *w++;
+        w += result == LT_ARG_VALUE ? 1 : result == LT_ARG_TENSORS ? 1 + *w : 0;
+      }
+      return w;
+    }
+    case LT_STEP_SYM: {
+      int64_t n = w[1];
+      for (w += 2; n--;) w = lt_skip_argument(w);
+      return w + 1;
+    }
+    case LT_STEP_COND:
+      w = skip_block(skip_block(lt_skip_argument(w)));
+      return w + 1 + *w;
+    default: {
+      const int64_t n = *w++;
+      for (int64_t i = 0; i < n; i++) w = lt_skip_argument(w);
+      w = skip_block(skip_block(w + n));
+      return w + 1 + *w;
+    }
+  }
+}
+
+static const int64_t *skip_steps(const int64_t *w) {
+  int64_t n = *w++;
+  while (n--) w = skip_step(w);
+  return w;
+}
+
+static const int64_t *run_cond(run *r, const int64_t *w, const char *step) {
+  tensor_value predicate, item;
+  char *scratch = r->scratch;
+  w = evaluate(r, w, &predicate, &scratch);
+  if (!read_item(r, step, &predicate, &item)) return fail(r, step, "the predicate is no bool");
+  const int64_t *other = skip_block(w), *outs = skip_block(other);
+  const int64_t n = *outs++;
+  tensor_value *results = calloc((size_t)n + 1, sizeof *results);
+  if (!results) return fail(r, step, "there is no memory for %" PRId64 " results", n);
+  if (run_branch(r, to_truth(&item) ? w : other, step, results))
+    for (int64_t i = 0; i < n; i++) give(r, outs[i], results + i);
+  free(results);
+  return r->problem.code ? NULL : outs + n;
+}
+
+static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
+  const int64_t n = *w++;
+  const int64_t *init = w;
+  for (int64_t i = 0; i < n; i++) w = lt_skip_argument(w);
+  const int64_t *carried = w;
+  w += n;
+  tensor_value *results = calloc((size_t)n + 1, sizeof *results);
+  if (!results) return fail(r, step, "there is no memory for %" PRId64 " results", n);
+  for (int64_t i = 0; i < n && init; i++) {
+    tensor_value v, own;
+    char *scratch = r->scratch;
+    init = evaluate(r, init, &v, &scratch);
+    if (!duplicate(r, step, &v, &own)) break;
+    store(r, carried[i], own);
+  }
+  const int64_t *body = skip_block(w), *outs = skip_block(body);
+  while (!r->problem.code) {
+    tensor_value test = {.kind = TENSOR_VALUE_NONE}, item;
+    if (!run_branch(r, w, step, &test)) break;
+    const bool known = read_item(r, step, &test, &item);
+    tensor_value_free(&test);
+    if (!known) fail(r, step, "the condition is no bool");
+    if (!known || !to_truth(&item)) break;
+    if (!run_branch(r, body, step, results)) break;
+    for (int64_t i = 0; i < n; i++) store(r, carried[i], results[i]);
+  }
+  free(results);
+  if (r->problem.code) return NULL;
+  for (int64_t i = 0; i < outs[0]; i++) {
+    if (outs[1 + i] >= 0) {
+      store(r, outs[1 + i], r->values[carried[i]]);
+      r->owned[carried[i]] = false;
+    } else {
+      release(r, carried[i]);
+    }
+  }
+  return outs + 1 + outs[0];
+}
+
+// Runs the steps of a block; returns its outputs, NULL after an error.
+static const int64_t *run_block(run *r, const int64_t *w) {
+  w += 2;
+  for (int64_t n = *w++; n > 0; n--) {
+    const int64_t kind = *w++;
+    const char *step = r->p->text + *w++;
+    const int64_t freed = *w++, *dead = w;
+    w += freed;
+    switch (kind) {
+      case LT_STEP_CALL:
+        w = run_call(r, w, step);
+        break;
+      case LT_STEP_SYM:
+        w = run_numbers(r, w, step);
+        break;
+      case LT_STEP_COND:
+        w = run_cond(r, w, step);
+        break;
+      default:
+        w = run_while(r, w, step);
+    }
+    if (!w || r->problem.code) return NULL;
+    for (int64_t i = 0; i < freed; i++) release(r, dead[i]);
+  }
+  return w;
+}
+
+// ------------------------------------------------------------------------------------------- inputs
+
+// The sizes of a tensor as text.
+static void show_sizes(const tensor_t *t, char *to, size_t room) {
+  const int64_t n = tensor_dim(t), *sizes = tensor_sizes(t);
+  size_t at = (size_t)snprintf(to, room, "%s[", tensor_dtype_name(tensor_get_dtype(t)));
+  for (int64_t i = 0; i < n && at < room; i++)
+    at += (size_t)snprintf(to + at, room - at, "%s%" PRId64, i ? ", " : "", sizes[i]);
+  if (at < room) snprintf(to + at, room - at, "]");
+}
+
+static bool reject(run *r, int64_t i, const char *why) {
+  const tensor_program_value *v = r->p->inputs + i;
+  if (v->kind == TENSOR_VALUE_TENSOR)
+    lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
+               "program_run: input %" PRId64 " ('%s') is %s; the program expects %s%s", i, v->name, why,
+               tensor_dtype_name(v->dtype), v->shape);
+  else
+    lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
+               "program_run: input %" PRId64 " ('%s') is %s", i, v->name, why);
+  return false;
+}
+
+// Evaluates the code of a dimension. Returns false if a symbol has no value yet.
+static bool evaluate_dim(const lt_dim *d, const int64_t *symbols, const bool *bound, int64_t *to) {
+  int64_t stack[32];
+  int top = 0;
+  for (int64_t i = 0; i < d->length; i += 2) {
+    const int64_t operand = d->code[i + 1];
+    if (d->code[i] == LT_DIM_OPERATOR) {
+      tensor_value v;
+      if (!compute_ints(operand, stack[top - 2], stack[top - 1], &v)) return false;
+      stack[--top - 1] = v.as.i;
+      continue;
+    }
+    if (top == 32) return false;
+    if (d->code[i] == LT_DIM_SYMBOL && !bound[operand]) return false;
+    stack[top++] = d->code[i] == LT_DIM_SYMBOL ? symbols[operand] : operand;
+  }
+  return d->length && (*to = stack[0], true);
+}
+
+// Checks the sizes of an input; a symbol gets the first size that it describes.
+static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, bool *bound) {
+  const lt_input *c = r->p->checks + i;
+  const int64_t *sizes = tensor_sizes(t);
+  char shown[300], why[400];
+  show_sizes(t, shown, sizeof shown);
+  if (tensor_dim(t) != c->dim_count) return reject(r, i, shown);
+  for (int64_t d = 0; d < c->dim_count; d++) {
+    const lt_dim *dim = c->dims + d;
+    int64_t expected;
+    if (dim->length == 2 && dim->code[0] == LT_DIM_SYMBOL && !bound[dim->code[1]]) {
+      const int64_t *symbol = r->p->symbols + 3 * dim->code[1];
+      if (sizes[d] < symbol[1] || sizes[d] > symbol[2]) {
+        char low[32] = "", high[32] = "";
+        if (symbol[1] > 0) snprintf(low, sizeof low, "%" PRId64 " <= ", symbol[1]);
+        if (symbol[2] < INT64_MAX) snprintf(high, sizeof high, " <= %" PRId64, symbol[2]);
+        snprintf(why, sizeof why, "%s, where %s%s%s is required", shown, low,
+                 r->p->text + symbol[0], high);
+        return reject(r, i, why);
+      }
+      symbols[dim->code[1]] = sizes[d], bound[dim->code[1]] = true;
+    } else if (evaluate_dim(dim, symbols, bound, &expected) && sizes[d] != expected) {
+      snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required", shown,
+               expected, d);
+      return reject(r, i, why);
+    }
+  }
+  return true;
+}
+
+static bool check_constant(run *r, int64_t i, const tensor_value *v) {
+  tensor_value expected;
+  char *scratch = r->scratch, shown[120], wanted[120], why[300];
+  evaluate(r, r->p->checks[i].constant, &expected, &scratch);
+  bool same = expected.kind == v->kind;
+  if (is_number(&expected) && is_number(v))
+    same = to_float(&expected) == to_float(v) && to_int(&expected) == to_int(v);
+  else if (same && v->kind == TENSOR_VALUE_STRING)
+    same = v->as.text && strcmp(v->as.text, expected.as.text) == 0;
+  if (same) return true;
+  show(v, shown, sizeof shown);
+  show(&expected, wanted, sizeof wanted);
+  snprintf(why, sizeof why, "%s; the program was exported for %s", shown, wanted);
+  return reject(r, i, why);
+}
+
+static bool check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbols, bool *bound) {
+  const lt_input *c = r->p->checks + i;
+  char shown[300];
+  if (c->constant) return check_constant(r, i, v);
+  if (r->p->inputs[i].kind == TENSOR_VALUE_INT) {
+    if (is_number(v)) return r->values[c->value] = *v, true;
+  } else if (v->kind == TENSOR_VALUE_TENSOR) {
+    if (tensor_dim(v->as.tensor) < 0) {
+      lt_explain(&r->problem, TENSOR_ERROR_HANDLE, r->p->inputs[i].name,
+                 "program_run: input %" PRId64 " ('%s') (%p) is not a live tensor", i,
+                 r->p->inputs[i].name, (const void *)v->as.tensor);
+      return false;
+    }
+    show_sizes(v->as.tensor, shown, sizeof shown);
+    if (tensor_get_dtype(v->as.tensor) != r->p->inputs[i].dtype) return reject(r, i, shown);
+    r->values[c->value] = *v;
+    return check_sizes(r, i, v->as.tensor, symbols, bound);
+  }
+  show(v, shown, sizeof shown);
+  return reject(r, i, shown);
+}
+
+// --------------------------------------------------------------------------------------------- runs
+
+// Takes the results of the program from the values, after it has copied those that change tensors.
+static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_value *outputs) {
+  const lt_program *p = r->p;
+  const int64_t *at = ++w;
+  for (int64_t i = 0; i < p->output_count; i++) at = lt_skip_argument(at);
+  for (int64_t i = 0; i < p->mutation_count; i++) {
+    tensor_value v;
+    char *scratch = r->scratch;
+    at = evaluate(r, at, &v, &scratch);
+    const int64_t to = p->mutations[i];
+    tensor_t *target = to >= 0 ? p->tensors[to] : inputs[-1 - to].as.tensor;
+    if (v.kind != TENSOR_VALUE_TENSOR || (to < 0 && inputs[-1 - to].kind != TENSOR_VALUE_TENSOR)) {
+      fail(r, "output", "a changed tensor is none");
+      return;
+    }
+    if (tensor_copy_(target, v.as.tensor, false)) {
+      fail(r, "output", "%s", tensor_last_error());
+      return;
+    }
+  }
+  for (int64_t i = 0; i < p->output_count; i++) {
+    char *scratch = r->scratch;
+    const int64_t n = *w == LT_ARG_VALUE ? w[1] : -1;
+    tensor_value v;
+    w = evaluate(r, w, &v, &scratch);
+    if (n >= 0 && r->owned[n]) {
+      outputs[i] = v;
+      r->owned[n] = false;  // of a value that is returned twice the second is another handle
+    } else if (!duplicate(r, "output", &v, outputs + i)) {
+      while (i--) tensor_value_free(outputs + i);
+      return;
+    }
+  }
+}
+
+tensor_status lt_run_program(lt_program *p, const tensor_value *inputs, tensor_value *outputs) {
+  const size_t n = (size_t)p->value_count, symbols = (size_t)p->symbol_count;
+  const size_t size = n * sizeof(tensor_value) + symbols * 8 + p->scratch + n + symbols + 64;
+  run r = {.p = p, .values = calloc(1, size)};
+  r.problem.code = TENSOR_OK;
+  if (!r.values) {
+    lt_fail(0, "program_run: there is no memory for the values of the program");
+    return TENSOR_ERROR_MEMORY;
+  }
+  int64_t *sizes = (int64_t *)(r.values + n);
+  r.scratch = (char *)(sizes + symbols);
+  r.owned = (bool *)(r.scratch + p->scratch);
+  bool *bound = r.owned + n;
+  for (int64_t i = 0; i < p->state_count; i++)
+    if (p->state_values[i] >= 0)
+      r.values[p->state_values[i]] =
+          (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = p->tensors[i]};
+  bool fits = true;
+  for (int64_t i = 0; fits && i < p->input_count; i++)
+    fits = check_input(&r, i, inputs + i, sizes, bound);
+  const int64_t *w = fits ? run_block(&r, p->block) : NULL;
+  if (w) finish(&r, w, inputs, outputs);
+  for (int64_t i = 0; i < p->value_count; i++) release(&r, i);
+  free(r.values);
+  if (r.problem.code) lt_fail(0, r.problem.text);
+  return r.problem.code;
+}

@@ -1,0 +1,177 @@
+// Exported programs from C: a program of a file and of memory runs, errors name inputs and
+// operators, handles are checked, threads share a program.
+#include "check.h"
+
+#include <pthread.h>
+
+// An archive of stored records, as torch.export.save writes it, without checksums.
+typedef struct archive {
+  unsigned char bytes[1 << 16], directory[1 << 12];
+  size_t length, directory_length;
+  int count;
+} archive;
+
+static void put(unsigned char *to, size_t *at, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; i++) to[(*at)++] = (unsigned char)(value >> (8 * i));
+}
+
+static void copy(unsigned char *to, size_t *at, const void *from, size_t length) {
+  memcpy(to + *at, from, length);
+  *at += length;
+}
+
+// The fields that the headers of a record have in common.
+static void put_fields(unsigned char *to, size_t *at, size_t length, size_t name) {
+  put(to, at, 0, 2), put(to, at, 0, 2), put(to, at, 0, 4), put(to, at, 0, 4);
+  put(to, at, length, 4), put(to, at, length, 4), put(to, at, name, 2);
+}
+
+static void add_record(archive *a, const char *name, const void *data, size_t length) {
+  const size_t begin = a->length, n = strlen(name);
+  size_t pad = (64 - (begin + 30 + n) % 64) % 64;
+  put(a->bytes, &a->length, 0x04034b50, 4), put(a->bytes, &a->length, 20, 2);
+  put_fields(a->bytes, &a->length, length, n);
+  put(a->bytes, &a->length, pad, 2);
+  copy(a->bytes, &a->length, name, n);
+  while (pad--) a->bytes[a->length++] = 0;
+  copy(a->bytes, &a->length, data, length);
+  put(a->directory, &a->directory_length, 0x02014b50, 4);
+  put(a->directory, &a->directory_length, 20, 2), put(a->directory, &a->directory_length, 20, 2);
+  put_fields(a->directory, &a->directory_length, length, n);
+  put(a->directory, &a->directory_length, 0, 2), put(a->directory, &a->directory_length, 0, 2);
+  put(a->directory, &a->directory_length, 0, 2), put(a->directory, &a->directory_length, 0, 2);
+  put(a->directory, &a->directory_length, 0, 4), put(a->directory, &a->directory_length, begin, 4);
+  copy(a->directory, &a->directory_length, name, n);
+  a->count++;
+}
+
+static void finish(archive *a) {
+  const size_t begin = a->length;
+  copy(a->bytes, &a->length, a->directory, a->directory_length);
+  put(a->bytes, &a->length, 0x06054b50, 4), put(a->bytes, &a->length, 0, 4);
+  put(a->bytes, &a->length, (uint64_t)a->count, 2), put(a->bytes, &a->length, (uint64_t)a->count, 2);
+  put(a->bytes, &a->length, a->directory_length, 4), put(a->bytes, &a->length, begin, 4);
+  put(a->bytes, &a->length, 0, 2);
+}
+
+#define SIZES(n) "\"sizes\":[{\"as_int\":" n "}],\"strides\":[{\"as_int\":1}],"
+#define META(n)                                                                         \
+  "{\"dtype\":7," SIZES(n) "\"requires_grad\":false,\"device\":{\"type\":\"cpu\"},"      \
+                           "\"storage_offset\":{\"as_int\":0},\"layout\":7}"
+#define TENSOR(name) "{\"as_tensor\":{\"name\":\"" name "\"}}"
+#define ARG(name, value) "{\"name\":\"" name "\",\"arg\":" value ",\"kind\":1}"
+#define NODE(target, inputs, output) \
+  "{\"target\":\"torch.ops.aten." target "\",\"inputs\":[" inputs "],\"outputs\":[" TENSOR(output) "]}"
+
+// relu(x + w) * 2 with a parameter w; `operator` is the last one.
+static void make(archive *a, const char *operator) {
+  static const float w[] = {1, -5, 2};
+  static const char config[] =
+      "{\"config\":{\"w\":{\"path_name\":\"weight_0\",\"is_param\":true,\"use_pickle\":false,"
+      "\"tensor_meta\":" META("3") "}}}";
+  static const char model[] =
+      "{\"graph_module\":{\"graph\":{\"inputs\":[" TENSOR("p_w") "," TENSOR("x") "],"
+      "\"outputs\":[" TENSOR("y") "],\"nodes\":["
+      NODE("add.Tensor", ARG("self", TENSOR("x")) "," ARG("other", TENSOR("p_w")), "a") ","
+      NODE("relu.default", ARG("self", TENSOR("a")), "r") ","
+      NODE("%s", ARG("self", TENSOR("r")) "," ARG("other", "{\"as_int\":2}"), "y")
+      "],\"tensor_values\":{\"x\":" META("3") ",\"y\":" META("3") "}},"
+      "\"signature\":{\"input_specs\":[{\"parameter\":{\"arg\":{\"name\":\"p_w\"},"
+      "\"parameter_name\":\"w\"}},{\"user_input\":{\"arg\":" TENSOR("x") "}}],"
+      "\"output_specs\":[{\"user_output\":{\"arg\":" TENSOR("y") "}}]},\"module_call_graph\":[]},"
+      "\"schema_version\":{\"major\":8,\"minor\":20},\"range_constraints\":{}}";
+  static char text[sizeof model + 64];
+  snprintf(text, sizeof text, model, operator);
+  memset(a, 0, sizeof *a);
+  add_record(a, "m/data/weights/weight_0", w, sizeof w);
+  add_record(a, "m/data/weights/model_weights_config.json", config, sizeof config - 1);
+  add_record(a, "m/models/model.json", text, strlen(text));
+  finish(a);
+}
+
+static archive file;
+
+static void *run_often(void *context) {
+  tensor_program_t *program = context;
+  const float values[] = {1, 2, 3};
+  for (int i = 0; i < 300; i++) {
+    tensor_value in = {.kind = TENSOR_VALUE_TENSOR}, out;
+    in.as.tensor = floats(values, (int64_t[]){3}, 1);
+    OK(tensor_program_run(program, &in, 1, &out, 1));
+    const float *y = data_of(out.as.tensor);
+    CHECK(y[0] == 4 && y[1] == 0 && y[2] == 10);
+    OK(tensor_value_free(&out));
+    OK(tensor_free(in.as.tensor));
+  }
+  return NULL;
+}
+
+static void descriptions(const tensor_program_t *program) {
+  const tensor_program_value *values;
+  int32_t n;
+  OK(tensor_program_inputs(program, &values, &n));
+  CHECK(n == 1 && strcmp(values[0].name, "x") == 0 && values[0].dtype == TENSOR_FLOAT32);
+  CHECK(values[0].kind == TENSOR_VALUE_TENSOR && strcmp(values[0].shape, "[3]") == 0);
+  CHECK(!values[0].is_written);
+  OK(tensor_program_outputs(program, &values, &n));
+  CHECK(n == 1 && strcmp(values[0].name, "y") == 0);
+  OK(tensor_program_state(program, &values, &n));
+  CHECK(n == 1 && strcmp(values[0].name, "w") == 0 && strcmp(values[0].shape, "parameter") == 0);
+  tensor_t *w = NULL;
+  OK(tensor_program_tensor(program, 0, &w));
+  CHECK(data_of(w)[1] == -5);
+  OK(tensor_free(w));
+  FAILS(tensor_program_tensor(program, 1, &w), TENSOR_ERROR_INDEX, "'index' is 1");
+  FAILS(tensor_program_inputs(program, NULL, &n), TENSOR_ERROR_VALUE, "values");
+  FAILS(tensor_program_run(program, NULL, 0, NULL, 0), TENSOR_ERROR_VALUE, "1 inputs; 0 were given");
+}
+
+static void wrong_inputs(const tensor_program_t *program) {
+  tensor_value in = {.kind = TENSOR_VALUE_FLOAT, .as.f = 1.5}, out = {.kind = TENSOR_VALUE_BOOL};
+  FAILS(tensor_program_run(program, &in, 1, &out, 1), TENSOR_ERROR_RUNTIME, "float32[3]");
+  in.kind = TENSOR_VALUE_TENSOR, in.as.tensor = floats((float[]){1, 2}, (int64_t[]){2}, 1);
+  FAILS(tensor_program_run(program, &in, 1, &out, 1), TENSOR_ERROR_RUNTIME,
+        "input 0 ('x') is float32[2]");
+  OK(tensor_free(in.as.tensor));
+  FAILS(tensor_program_run(program, &in, 1, &out, 1), TENSOR_ERROR_HANDLE, "not a live tensor");
+  CHECK(out.kind == TENSOR_VALUE_BOOL);
+}
+
+static void handles(tensor_program_t *program) {
+  const tensor_program_value *values;
+  int32_t n;
+  tensor_t *t = floats((float[]){1}, (int64_t[]){1}, 1);
+  FAILS(tensor_program_inputs((tensor_program_t *)t, &values, &n), TENSOR_ERROR_HANDLE,
+        "is a tensor; a program is required");
+  CHECK(tensor_dim((tensor_t *)program) == -1);
+  OK(tensor_free(t));
+  OK(tensor_program_free(program));
+  FAILS(tensor_program_free(program), TENSOR_ERROR_HANDLE, "not a live program");
+  FAILS(tensor_program_outputs(program, &values, &n), TENSOR_ERROR_HANDLE, "not a live program");
+  FAILS(tensor_program_run(NULL, NULL, 0, NULL, 0), TENSOR_ERROR_HANDLE, "NULL");
+  OK(tensor_program_free(NULL));
+}
+
+int main(void) {
+  tensor_program_t *program = NULL;
+  make(&file, "mul.Tensor");
+  OK(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program));
+  OK(tensor_program_free(program));
+  const int64_t before = tensor_live_handles();
+  OK(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program));
+  descriptions(program);
+  wrong_inputs(program);
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) CHECK(pthread_create(threads + i, NULL, run_often, program) == 0);
+  for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  handles(program);
+  make(&file, "missing.Tensor");
+  FAILS(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program),
+        TENSOR_ERROR_NOT_IMPLEMENTED, "aten::missing.Tensor");
+  for (size_t n = 0; n < file.length; n += 37)
+    CHECK(tensor_program_load_memory(file.bytes, (int64_t)n, &program) != TENSOR_OK);
+  FAILS(tensor_program_load("/no/such/file.pt2", &program), TENSOR_ERROR_IO, "/no/such/file.pt2");
+  FAILS(tensor_program_load(NULL, &program), TENSOR_ERROR_VALUE, "path");
+  CHECK(tensor_live_handles() == before);
+  return 0;
+}

@@ -1,0 +1,561 @@
+package program
+
+// #include "plan.h"
+import "C"
+
+import (
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+const (
+	symAdd, symMul, symFloorDiv       = C.LT_SYM_ADD, C.LT_SYM_MUL, C.LT_SYM_FLOORDIV
+	symMod, symMax, symMin            = C.LT_SYM_MOD, C.LT_SYM_MAX, C.LT_SYM_MIN
+	dimNumber, dimSymbol, dimOperator = C.LT_DIM_NUMBER, C.LT_DIM_SYMBOL, C.LT_DIM_OPERATOR
+)
+
+// symbolic are the functions of Python that compute numbers, by their names without the module.
+var symbolic = map[string]struct{ code, operands int }{
+	"add": {C.LT_SYM_ADD, 2}, "sub": {C.LT_SYM_SUB, 2}, "mul": {C.LT_SYM_MUL, 2}, "floordiv": {C.LT_SYM_FLOORDIV, 2}, "mod": {C.LT_SYM_MOD, 2},
+	"truediv": {C.LT_SYM_TRUEDIV, 2}, "pow": {C.LT_SYM_POW, 2}, "eq": {C.LT_SYM_EQ, 2}, "ne": {C.LT_SYM_NE, 2}, "lt": {C.LT_SYM_LT, 2},
+	"le": {C.LT_SYM_LE, 2}, "gt": {C.LT_SYM_GT, 2}, "ge": {C.LT_SYM_GE, 2}, "and_": {C.LT_SYM_AND, 2}, "or_": {C.LT_SYM_OR, 2},
+	"xor": {C.LT_SYM_XOR, 2}, "lshift": {C.LT_SYM_LSHIFT, 2}, "rshift": {C.LT_SYM_RSHIFT, 2}, "sym_max": {C.LT_SYM_MAX, 2},
+	"sym_min": {C.LT_SYM_MIN, 2}, "max": {C.LT_SYM_MAX, 2}, "min": {C.LT_SYM_MIN, 2}, "neg": {C.LT_SYM_NEG, 1}, "pos": {C.LT_SYM_POS, 1},
+	"sym_not": {C.LT_SYM_NOT, 1}, "not_": {C.LT_SYM_NOT, 1}, "sym_int": {C.LT_SYM_INT, 1}, "sym_float": {C.LT_SYM_FLOAT, 1},
+	"sym_sqrt": {C.LT_SYM_SQRT, 1}, "_sym_sqrt": {C.LT_SYM_SQRT, 1}, "sqrt": {C.LT_SYM_SQRT, 1}, "floor": {C.LT_SYM_FLOOR, 1}, "ceil": {C.LT_SYM_CEIL, 1},
+	"trunc": {C.LT_SYM_TRUNC, 1}, "round": {C.LT_SYM_ROUND, 1}, "sym_ite": {C.LT_SYM_ITE, 3}, "sym_sum": {C.LT_SYM_SUM, 1},
+}
+
+// queries are the operators of ATen with numbers as results, or that check numbers.
+var queries = map[string]struct{ code, operands int }{
+	"aten.sym_size.int": {C.LT_SYM_SIZE, 2}, "aten.sym_stride.int": {C.LT_SYM_STRIDE, 2}, "aten.sym_numel.default": {C.LT_SYM_NUMEL, 1},
+	"aten.sym_storage_offset.default": {C.LT_SYM_OFFSET, 1}, "aten.item.default": {C.LT_SYM_ITEM, 1},
+	"aten._local_scalar_dense.default": {C.LT_SYM_ITEM, 1}, "aten._assert_scalar.default": {C.LT_SYM_ASSERT, 2},
+	"aten.sym_constrain_range.default": {C.LT_SYM_CONSTRAIN, 3}, "aten.sym_constrain_range_for_size.default": {C.LT_SYM_CONSTRAIN, 3},
+	"aten._assert_tensor_metadata.default": {C.LT_SYM_ASSERT_META, 6}, "aten._assert_async.default": {C.LT_SYM_ASSERT_TENSOR, 1},
+	"aten._assert_async.msg": {C.LT_SYM_ASSERT_TENSOR, 2},
+}
+
+// dtypes are those of the numbers in the file.
+var dtypes = map[int64]dtype.DType{
+	1: dtype.Uint8, 2: dtype.Int8, 3: dtype.Int16, 4: dtype.Int32, 5: dtype.Int64, 6: dtype.Float16, 7: dtype.Float32, 8: dtype.Float64,
+	9: dtype.Complex32, 10: dtype.Complex64, 11: dtype.Complex128, 12: dtype.Bool, 13: dtype.BFloat16, 28: dtype.Uint16,
+	29: dtype.Float8E4M3FN, 30: dtype.Float8E5M2, 31: dtype.Float8E4M3FNUZ, 32: dtype.Float8E5M2FNUZ, 33: dtype.Float8E8M0FNU,
+	34: dtype.Uint32, 35: dtype.Uint64,
+}
+
+var formats = map[int64]shape.MemoryFormat{1: shape.Contiguous, 2: shape.ChannelsLast, 3: shape.ChannelsLast3d, 4: shape.Preserve}
+
+// fileLayouts are those of the numbers in the file.
+var fileLayouts = map[int64]tensor.Layout{1: tensor.COO, 2: tensor.CSR, 3: tensor.CSC, 4: tensor.BSR, 5: tensor.BSC, 7: tensor.Strided}
+
+// scope are the values of a graph by name.
+type scope map[string]int64
+
+// step is a node whose arguments are found.
+type step struct {
+	kind  int64
+	name  string
+	words []int64 // without what is freed
+	uses  []int64 // the values that it reads or defines
+	freed []int64
+}
+
+// planner makes the words of a plan.
+type planner struct {
+	op     string
+	spend  func(int64) error
+	values int64
+	text   []byte
+	seen   map[string]int64 // offsets in text
+	err    error
+}
+
+func (p *planner) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = status.Runtimef("%s: the graph is invalid: "+format, append([]any{p.op}, args...)...)
+	}
+}
+
+func (p *planner) charge(n int) {
+	if p.err == nil {
+		p.err = p.spend(int64(n))
+	}
+}
+
+// offset returns that of a text.
+func (p *planner) offset(text string) int64 {
+	if at, ok := p.seen[text]; ok {
+		return at
+	}
+	at := int64(len(p.text))
+	p.charge(3*len(text) + 64)
+	p.text = append(append(p.text, text...), 0)
+	p.seen[text] = at
+	return at
+}
+
+// define gives a value of the graph a number.
+func (p *planner) define(s scope, name string) int64 {
+	if _, ok := s[name]; ok {
+		p.fail("the value %.100q is defined twice", name)
+	}
+	p.charge(64)
+	n := p.values
+	s[name] = n
+	p.values++
+	return n
+}
+
+// find returns the number of a value that a node uses.
+func (p *planner) find(s scope, name string, st *step) int64 {
+	n, ok := s[name]
+	if !ok {
+		p.fail("node %.100q uses the value %.100q, which is not defined before it", st.name, name)
+	}
+	st.uses = append(st.uses, n)
+	return n
+}
+
+// arg appends the words of an argument.
+func (p *planner) arg(s scope, a *arg, st *step) {
+	words := st.words
+	switch a.kind {
+	case argNone:
+		words = append(words, C.LT_ARG_NONE)
+	case argValue:
+		words = append(words, C.LT_ARG_VALUE, p.find(s, a.text, st))
+	case argInt:
+		words = append(words, C.LT_ARG_INT, a.i)
+	case argFloat:
+		words = append(words, C.LT_ARG_FLOAT, a.i)
+	case argBool:
+		words = append(words, C.LT_ARG_BOOL, a.i)
+	case argComplex:
+		words = append(words, C.LT_ARG_COMPLEX, a.i, a.im)
+	case argString:
+		words = append(words, C.LT_ARG_STRING, p.offset(a.text))
+	case argDType:
+		words = append(words, C.LT_ARG_DTYPE, int64(p.dtype(a.i)))
+	case argLayout:
+		layout, ok := fileLayouts[a.i]
+		if !ok {
+			p.fail("node %.100q has the unknown layout %d", st.name, a.i)
+		}
+		words = append(words, C.LT_ARG_LAYOUT, int64(layout))
+	case argFormat:
+		format, ok := formats[a.i]
+		if !ok {
+			p.fail("node %.100q has the unknown memory format %d", st.name, a.i)
+		}
+		words = append(words, C.LT_ARG_FORMAT, int64(format))
+	case argDevice:
+		words = append(words, C.LT_ARG_STRING, p.offset(deviceName(a)))
+	case argInts, argFloats, argBools:
+		kind := map[int]int64{argInts: C.LT_ARG_INTS, argFloats: C.LT_ARG_FLOATS, argBools: C.LT_ARG_BOOLS}[a.kind]
+		words = append(append(words, kind, int64(len(a.ints))), a.ints...)
+	case argTensors:
+		words = append(words, C.LT_ARG_TENSORS, int64(len(a.items)))
+		for i := range a.items {
+			switch item := &a.items[i]; item.kind {
+			case argValue:
+				words = append(words, p.find(s, item.text, st))
+			case argNone:
+				words = append(words, -1)
+			default:
+				p.fail("node %.100q has a list of tensors with something else", st.name)
+			}
+		}
+	case argStrings:
+		words = append(words, C.LT_ARG_STRINGS, int64(len(a.items)))
+		for i := range a.items {
+			words = append(words, p.offset(a.items[i].text))
+		}
+	case argSymInts, argSymFloats, argSymBools:
+		kind := map[int]int64{argSymInts: C.LT_ARG_SYM_INTS, argSymFloats: C.LT_ARG_SYM_FLOATS, argSymBools: C.LT_ARG_SYM_BOOLS}[a.kind]
+		st.words = append(words, kind, int64(len(a.items)))
+		for i := range a.items {
+			if k := a.items[i].kind; k != argValue && k != argInt && k != argFloat && k != argBool {
+				p.fail("node %.100q has a list of numbers with something else", st.name)
+			}
+			p.arg(s, &a.items[i], st)
+		}
+		return
+	case argGraph:
+		p.fail("node %.100q has a graph as an argument of an operator", st.name)
+	default:
+		p.fail("node %.100q has an argument of the type %.100q, which is not supported", st.name, a.text)
+	}
+	st.words = words
+}
+
+func (p *planner) dtype(n int64) dtype.DType {
+	d, ok := dtypes[n]
+	if !ok {
+		p.fail("the dtype %d is unknown", n)
+	}
+	return d
+}
+
+func deviceName(a *arg) string {
+	if a.im < 0 || a.text == "cpu" {
+		return a.text
+	}
+	return status.Textf("%s:%d", a.text, a.im)
+}
+
+// result appends where a result is stored.
+func (p *planner) result(s scope, a *arg, st *step) {
+	switch a.kind {
+	case argValue:
+		n := p.define(s, a.text)
+		st.uses = append(st.uses, n)
+		st.words = append(st.words, C.LT_ARG_VALUE, n)
+	case argTensors:
+		st.words = append(st.words, C.LT_ARG_TENSORS, int64(len(a.items)))
+		for i := range a.items {
+			if a.items[i].kind != argValue {
+				st.words = append(st.words, -1)
+				continue
+			}
+			n := p.define(s, a.items[i].text)
+			st.uses = append(st.uses, n)
+			st.words = append(st.words, n)
+		}
+	case argNone, argInt, argFloat, argBool: // numbers that are known; nothing refers to them
+		st.words = append(st.words, C.LT_ARG_NONE)
+	default:
+		p.fail("node %.100q has a result of the type %.100q, which is not supported", st.name, a.text)
+	}
+}
+
+// single returns the results one by one, also those of lists.
+func single(results []arg) (names []arg) {
+	for _, r := range results {
+		if r.kind == argTensors {
+			names = append(names, r.items...)
+		} else {
+			names = append(names, r)
+		}
+	}
+	return names
+}
+
+// block makes the words of a graph whose inputs are in the scope, with outputs.
+func (p *planner) block(g *graph, s scope, outputs []arg) []int64 {
+	first := p.values
+	var all []*step
+	p.nodes(g, s, &all)
+	outs := &step{name: "output", words: []int64{int64(len(outputs))}}
+	for i := range outputs {
+		p.arg(s, &outputs[i], outs)
+	}
+	if p.err != nil {
+		return nil
+	}
+	return p.finish(all, first, outs)
+}
+
+// nodes appends the steps of a graph's nodes.
+func (p *planner) nodes(g *graph, s scope, all *[]*step) {
+	for i := range g.nodes {
+		if n := &g.nodes[i]; !p.inline(n, s, all) {
+			p.charge(200 + 32*len(n.args))
+			*all = append(*all, p.node(n, s))
+		}
+		if p.err != nil {
+			return
+		}
+	}
+}
+
+// finish computes the last uses of the values of a block, which are those from first on, and returns the block's words.
+func (p *planner) finish(all []*step, first int64, outs *step) []int64 {
+	kept := map[int64]bool{}
+	for _, n := range outs.uses {
+		kept[n] = true
+	}
+	last := make([]int32, p.values-first)
+	p.charge(4 * len(last))
+	for i, st := range all {
+		for _, n := range st.uses {
+			if n >= first {
+				last[n-first] = int32(i) + 1
+			}
+		}
+	}
+	for n, i := range last {
+		if i > 0 && !kept[first+int64(n)] {
+			st := all[i-1]
+			st.freed = append(st.freed, first+int64(n))
+		}
+	}
+	words := []int64{first, p.values, int64(len(all))}
+	for _, st := range all {
+		words = append(words, st.kind, p.offset(st.name), int64(len(st.freed)))
+		words = append(append(words, st.freed...), st.words...)
+	}
+	p.charge(16 * len(words))
+	return append(words, outs.words...)
+}
+
+func (p *planner) node(n *node, s scope) *step {
+	st := &step{kind: C.LT_STEP_CALL, name: n.name}
+	if st.name == "" {
+		st.name = n.target
+	}
+	short, isOperator := strings.CutPrefix(n.target, "torch.ops.")
+	if !isOperator {
+		function := n.target[strings.LastIndexByte(n.target, '.')+1:]
+		known, ok := symbolic[function]
+		if !ok {
+			p.fail("node %.100q calls %.100q, which is no operator", st.name, n.target)
+			return st
+		}
+		p.numbers(n, s, st, known.code, known.operands)
+		return st
+	}
+	if known, ok := queries[short]; ok {
+		p.numbers(n, s, st, known.code, known.operands)
+		return st
+	}
+	switch short {
+	case "higher_order.cond":
+		p.cond(n, s, st)
+		return st
+	case "higher_order.while_loop":
+		p.while(n, s, st)
+		return st
+	}
+	// aten.add.Tensor is aten::add.Tensor
+	namespace, name, _ := strings.Cut(short, ".")
+	if !strings.Contains(name, ".") {
+		p.fail("node %.100q calls %.100q, which has no overload", st.name, n.target)
+	}
+	st.words = append(st.words, p.offset(namespace+"::"+name), int64(len(n.args)))
+	for i := range n.args {
+		a := &n.args[i]
+		keyword := int64(-1)
+		if a.name != "" {
+			keyword = p.offset(a.name)
+		} else if a.keyword {
+			p.fail("node %.100q has a keyword argument without a name", st.name)
+		}
+		st.words = append(st.words, keyword)
+		p.arg(s, &a.arg, st)
+	}
+	st.words = append(st.words, int64(len(n.results)))
+	for i := range n.results {
+		p.result(s, &n.results[i], st)
+	}
+	return st
+}
+
+// orders are the names of the arguments of operators that are numbers here.
+var orders = map[int][]string{
+	C.LT_SYM_CONSTRAIN:   {"size", "min", "max"},
+	C.LT_SYM_ASSERT_META: {"a", "size", "stride", "dtype", "device", "layout"},
+	C.LT_SYM_SIZE:        {"self", "dim"}, C.LT_SYM_STRIDE: {"self", "dim"},
+	C.LT_SYM_ASSERT: {"self", "assert_msg"},
+}
+
+// numbers makes a step of arithmetic on numbers.
+func (p *planner) numbers(n *node, s scope, st *step, code, operands int) {
+	st.kind = C.LT_STEP_SYM
+	args := make([]arg, operands)
+	for i := range n.args {
+		at := i
+		for k, name := range orders[code] {
+			if name == n.args[i].name {
+				at = k
+			}
+		}
+		if at >= operands {
+			p.fail("node %.100q has %d arguments; %.100q takes %d", st.name, len(n.args), n.target, operands)
+			return
+		}
+		args[at] = n.args[i].arg
+	}
+	st.words = append(st.words, int64(code), int64(operands))
+	for i := range args {
+		p.arg(s, &args[i], st)
+	}
+	out := int64(-1)
+	if results := single(n.results); len(results) > 1 {
+		p.fail("node %.100q has %d results", st.name, len(results))
+	} else if len(results) == 1 && results[0].kind == argValue {
+		out = p.define(s, results[0].text)
+		st.uses = append(st.uses, out)
+	}
+	st.words = append(st.words, out)
+}
+
+// bind makes the scope of a graph that is an argument: its inputs are the values of args.
+func (p *planner) bind(n *node, g *graph, args []arg, s scope) scope {
+	inner := scope{}
+	if len(g.inputs) != len(args) {
+		p.fail("node %.100q calls a graph of %d inputs with %d arguments", n.name, len(g.inputs), len(args))
+		return inner
+	}
+	for i := range args {
+		if g.inputs[i].kind != argValue {
+			continue // a number that the graph knows
+		}
+		outer, ok := s[args[i].text]
+		if args[i].kind != argValue || !ok {
+			p.fail("node %.100q: argument %d of its graph is no value", n.name, i)
+			return inner
+		}
+		if _, twice := inner[g.inputs[i].text]; twice {
+			p.fail("node %.100q: its graph has two inputs %.100q", n.name, g.inputs[i].text)
+		}
+		inner[g.inputs[i].text] = outer
+	}
+	return inner
+}
+
+// operandsOf returns the arguments that are values, with those of lists one by one.
+func operandsOf(args []namedArg) (all []arg) {
+	for _, a := range args {
+		switch a.kind {
+		case argTensors, argSymInts:
+			all = append(all, a.items...)
+		default:
+			all = append(all, a.arg)
+		}
+	}
+	return all
+}
+
+// use notes that a step uses values of outer blocks.
+func (st *step) use(args []arg, s scope) {
+	for _, a := range args {
+		if n, ok := s[a.text]; ok && a.kind == argValue {
+			st.uses = append(st.uses, n)
+		}
+	}
+}
+
+// graphOf returns argument i of a node, which must be a graph.
+func (p *planner) graphOf(n *node, i int) *graph {
+	if i >= len(n.args) || n.args[i].kind != argGraph {
+		p.fail("node %.100q has no graph as argument %d", n.name, i)
+		return &graph{}
+	}
+	return n.args[i].graph
+}
+
+// inline appends the nodes of a graph that is called as it is: it reports whether the node is such a call.
+func (p *planner) inline(n *node, s scope, all *[]*step) bool {
+	var at int
+	switch n.target {
+	case "torch.ops.higher_order.wrap_with_set_grad_enabled":
+		at = 1
+	case "torch.ops.higher_order.wrap_with_autocast":
+		at = 4
+		if len(n.args) > 2 && (n.args[2].kind != argBool || n.args[2].i != 0) {
+			p.fail("node %.100q enables autocast, which is not supported", n.name)
+		}
+	default:
+		return false
+	}
+	g := p.graphOf(n, at)
+	if p.err != nil {
+		return true
+	}
+	inner := p.bind(n, g, operandsOf(n.args[at+1:]), s)
+	p.nodes(g, inner, all)
+	results := single(n.results)
+	if len(results) != len(g.outputs) {
+		p.fail("node %.100q has %d results, and its graph %d outputs", n.name, len(results), len(g.outputs))
+		return true
+	}
+	for i, r := range results {
+		found, ok := inner[g.outputs[i].text]
+		if r.kind != argValue || g.outputs[i].kind != argValue || !ok {
+			p.fail("node %.100q: output %d of its graph is no value", n.name, i)
+		} else if _, twice := s[r.text]; twice {
+			p.fail("the value %.100q is defined twice", r.text)
+		} else {
+			s[r.text] = found
+		}
+	}
+	return true
+}
+
+// results appends the list of values that control flow defines.
+func (p *planner) results(s scope, results []arg, st *step) {
+	st.words = append(st.words, int64(len(results)))
+	for i := range results {
+		if results[i].kind != argValue {
+			st.words = append(st.words, -1)
+			continue
+		}
+		n := p.define(s, results[i].text)
+		st.uses = append(st.uses, n)
+		st.words = append(st.words, n)
+	}
+}
+
+// cond makes the step of cond(predicate, true_graph, false_graph, operands).
+func (p *planner) cond(n *node, s scope, st *step) {
+	st.kind = C.LT_STEP_COND
+	graphs := [2]*graph{p.graphOf(n, 1), p.graphOf(n, 2)}
+	if p.err != nil {
+		return
+	}
+	p.arg(s, &n.args[0].arg, st)
+	operands := operandsOf(n.args[3:])
+	st.use(operands, s)
+	results := single(n.results)
+	for _, g := range graphs {
+		if len(g.outputs) != len(results) {
+			p.fail("node %.100q has %d results, and its graph %d outputs", n.name, len(results), len(g.outputs))
+			return
+		}
+		st.words = append(st.words, p.block(g, p.bind(n, g, operands, s), g.outputs)...)
+	}
+	p.results(s, results, st)
+}
+
+// while makes the step of while_loop(cond_graph, body_graph, carried_inputs, additional_inputs).
+func (p *planner) while(n *node, s scope, st *step) {
+	st.kind = C.LT_STEP_WHILE
+	test, body := p.graphOf(n, 0), p.graphOf(n, 1)
+	if p.err != nil || len(n.args) < 3 {
+		p.fail("node %.100q has no inputs", n.name)
+		return
+	}
+	carried, rest := operandsOf(n.args[2:3]), operandsOf(n.args[3:])
+	st.use(rest, s)
+	st.words = append(st.words, int64(len(carried)))
+	for i := range carried {
+		p.arg(s, &carried[i], st)
+	}
+	// The carried values have numbers of their own, which each iteration sets.
+	outer := scope{}
+	for name, value := range s {
+		outer[name] = value
+	}
+	p.charge(64 * len(s))
+	operands := make([]arg, 0, len(carried)+len(rest))
+	for range carried {
+		name := status.Textf("%d", -p.values) // no name of the file, which would be in outer
+		operands = append(operands, arg{kind: argValue, text: name})
+		st.words = append(st.words, p.define(outer, name))
+	}
+	operands = append(operands, rest...)
+	results := single(n.results)
+	if len(test.outputs) != 1 || len(body.outputs) != len(carried) || len(results) != len(carried) {
+		p.fail("node %.100q has %d carried inputs, %d results, and graphs of %d and %d outputs", n.name, len(carried), len(results), len(test.outputs), len(body.outputs))
+		return
+	}
+	for _, g := range []*graph{test, body} {
+		st.words = append(st.words, p.block(g, p.bind(n, g, operands, outer), g.outputs)...)
+	}
+	p.results(s, results, st)
+}

@@ -1,0 +1,85 @@
+// The words of a plan, which engine/program writes and capi/program.c reads: 64-bit integers, and
+// offsets of texts that end with a NUL.
+#ifndef LIBTENSOR_PROGRAM_PLAN_H
+#define LIBTENSOR_PROGRAM_PLAN_H
+
+// An argument: its kind, and what follows it. A list has its length first.
+enum {
+  LT_ARG_NONE,
+  LT_ARG_VALUE,      // the number of a value of the run
+  LT_ARG_INT,        // the integer
+  LT_ARG_FLOAT,      // its bits
+  LT_ARG_BOOL,       // 0 or 1
+  LT_ARG_COMPLEX,    // the bits of both parts
+  LT_ARG_STRING,     // the offset of the text; also for devices
+  LT_ARG_DTYPE,      // tensor_dtype
+  LT_ARG_LAYOUT,     // tensor_layout
+  LT_ARG_FORMAT,     // tensor_memory_format
+  LT_ARG_TENSORS,    // numbers of values, -1 for none
+  LT_ARG_INTS,       // integers
+  LT_ARG_FLOATS,     // bits of floats
+  LT_ARG_BOOLS,      // 0 or 1
+  LT_ARG_STRINGS,    // offsets of texts
+  LT_ARG_SYM_INTS,   // arguments
+  LT_ARG_SYM_FLOATS,
+  LT_ARG_SYM_BOOLS
+};
+
+// A step: its kind, the offset of its name, and the values that are freed after it (a list); then
+enum {
+  LT_STEP_CALL,   // the name of an operator, a list of (keyword or -1, argument), a list of results
+  LT_STEP_SYM,    // a code, a list of arguments, the value or -1
+  LT_STEP_COND,   // a predicate, two blocks, a list of values
+  LT_STEP_WHILE,  // a list of arguments, as many values that are carried, two blocks, as many values
+};
+// A block: the range of its values, the number of steps, the steps, a list of arguments.
+
+// Arithmetic on the numbers of a program.
+enum {
+  LT_SYM_ADD,
+  LT_SYM_SUB,
+  LT_SYM_MUL,
+  LT_SYM_FLOORDIV,
+  LT_SYM_MOD,
+  LT_SYM_TRUEDIV,
+  LT_SYM_POW,
+  LT_SYM_EQ,
+  LT_SYM_NE,
+  LT_SYM_LT,
+  LT_SYM_LE,
+  LT_SYM_GT,
+  LT_SYM_GE,
+  LT_SYM_AND,
+  LT_SYM_OR,
+  LT_SYM_XOR,
+  LT_SYM_LSHIFT,
+  LT_SYM_RSHIFT,
+  LT_SYM_MAX,
+  LT_SYM_MIN,
+  LT_SYM_SUM,
+  LT_SYM_NEG,
+  LT_SYM_POS,
+  LT_SYM_NOT,
+  LT_SYM_INT,
+  LT_SYM_FLOAT,
+  LT_SYM_SQRT,
+  LT_SYM_FLOOR,
+  LT_SYM_CEIL,
+  LT_SYM_TRUNC,
+  LT_SYM_ROUND,
+  LT_SYM_ITE,
+  LT_SYM_SIZE,
+  LT_SYM_STRIDE,
+  LT_SYM_NUMEL,
+  LT_SYM_OFFSET,
+  LT_SYM_ITEM,
+  LT_SYM_ASSERT,       // a condition and a message
+  LT_SYM_CONSTRAIN,    // a number, its least and largest value or none
+  LT_SYM_ASSERT_META,  // a tensor, sizes, strides, dtype, and others that are not checked
+  LT_SYM_ASSERT_TENSOR
+};
+
+// The code of a dimension: numbers on a stack.
+enum { LT_DIM_NUMBER, LT_DIM_SYMBOL, LT_DIM_OPERATOR };
+
+#endif

@@ -1,0 +1,288 @@
+// Package program reads programs that torch.export.save wrote: archives with a graph in JSON and weights in raw records. It checks all of a file,
+// and makes a plan: the steps of a run as 64-bit words (plan.h), which capi executes. Nothing of a file is executed, and what reading takes is bounded
+// by the file's size.
+package program
+
+// #include "plan.h"
+import "C"
+
+import (
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/serial/archive"
+	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Major is the version of the schema that is read, with any minor version: those differ by fields that were added.
+const Major, minor = 8, 20
+
+// Program is a program that was read.
+type Program struct {
+	Words []int64
+	Text  []byte // the texts of the words, each with a NUL behind it
+	State []*tensor.Tensor
+}
+
+// loader reads an archive.
+type loader struct {
+	op      string
+	source  *file.Source
+	archive *archive.Archive
+	budget  *file.Budget
+	prefix  string // of the names of all records
+	name    string // of the model
+}
+
+// Load reads a program. Weights are mapped where the source is a file, and share memory with it until they are written to.
+func Load(op string, source *file.Source) (*Program, error) {
+	l := &loader{op: op, source: source, budget: source.BudgetOf(op, 12)}
+	defer l.budget.Close()
+	m, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	w, err := l.weights(m)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{op: op, spend: l.budget.Spend, seen: map[string]int64{}}
+	words := p.program(m, w)
+	if p.err != nil {
+		for _, t := range w.tensors {
+			t.Release()
+		}
+		return nil, p.err
+	}
+	return &Program{words, p.text, w.tensors}, nil
+}
+
+// open finds the records and reads the model.
+func (l *loader) open() (*model, error) {
+	head, err := l.source.Bytes(l.op, 0, min(l.source.Size, 4))
+	if err != nil {
+		return nil, err
+	}
+	if !archive.IsArchive(head) {
+		return nil, status.Runtimef("%s: the file is no zip archive, as torch.export.save writes: it begins with %q", l.op, head)
+	}
+	if l.archive, err = archive.Open(l.op, l.source, l.budget); err != nil {
+		return nil, err
+	}
+	var models []*archive.Entry
+	for _, e := range l.archive.Entries {
+		if !e.Stored() {
+			return nil, status.NotImplementedf("%s: record %.100q is compressed; exported programs are stored uncompressed, as torch.export.save does", l.op, e.Name)
+		}
+		folder, name, _ := strings.Cut(e.Name, "/")
+		if strings.HasPrefix(name, "models/") && strings.HasSuffix(name, ".json") {
+			models = append(models, e)
+			l.prefix, l.name = folder+"/", strings.TrimSuffix(strings.TrimPrefix(name, "models/"), ".json")
+		}
+	}
+	switch {
+	case len(models) == 0 && (l.archive.Find("serialized_exported_program.json") != nil):
+		return nil, status.NotImplementedf("%s: the file has the format of PyTorch 2.7 and older; load and save it with PyTorch 2.9 or newer", l.op)
+	case len(models) == 0:
+		return nil, status.Runtimef("%s: the archive has no record models/NAME.json: torch.export.save did not write it", l.op)
+	case len(models) > 1:
+		return nil, status.NotImplementedf("%s: the archive has %d models, such as %.100q and %.100q; one is supported", l.op, len(models), models[0].Name, models[1].Name)
+	}
+	if e := l.archive.Find(l.prefix + "byteorder"); e != nil {
+		order, err := l.archive.Read(e)
+		if err != nil {
+			return nil, err
+		}
+		if string(order) != "little" {
+			return nil, status.NotImplementedf("%s: the file has byte order %.20q; only little-endian files can be loaded", l.op, order)
+		}
+	}
+	return l.model(models[0])
+}
+
+// reader returns one for a record.
+func (l *loader) reader(e *archive.Entry) (*reader, error) {
+	data, err := l.archive.Read(e)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{op: l.op, name: e.Name, data: data, spend: l.budget.Spend}, nil
+}
+
+func (l *loader) model(e *archive.Entry) (*model, error) {
+	r, err := l.reader(e)
+	if err != nil {
+		return nil, err
+	}
+	m := r.readModel()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	if m.major != Major {
+		return nil, status.NotImplementedf("%s: the program has schema version %d.%d (PyTorch %.40s); this version of libtensor reads version %d (such as %d.%d, of PyTorch 2.15): export it again with a PyTorch that writes this version", l.op, m.major, m.minor, m.producer, Major, Major, minor)
+	}
+	if m.graph == nil {
+		return nil, status.Runtimef("%s: the file is damaged: record %.100q has no graph", l.op, e.Name)
+	}
+	return m, nil
+}
+
+// shape appends the codes of the sizes, and returns them as text.
+func (p *planner) shape(words []int64, m *meta, numbers map[string]int64) ([]int64, string) {
+	var shown []string
+	words = append(words, int64(len(m.sizes)))
+	for _, s := range m.sizes {
+		if s.expr == "" {
+			words = append(words, 2, dimNumber, s.n)
+			shown = append(shown, status.Textf("%d", s.n))
+			continue
+		}
+		p.charge(24 * len(s.expr))
+		e := parseExpression(s.expr)
+		if e == nil {
+			words = append(words, 0)
+			shown = append(shown, "?")
+			continue
+		}
+		code, ok := e.compile(nil, numbers)
+		if !ok {
+			code = nil
+		}
+		words = append(append(words, int64(len(code))), code...)
+		shown = append(shown, e.String())
+	}
+	text := "[" + strings.Join(shown, ", ") + "]"
+	p.charge(2 * len(text))
+	return words, text
+}
+
+// program makes the words of a whole program.
+func (p *planner) program(m *model, w *weights) []int64 {
+	s := scope{}
+	numbers := map[string]int64{}
+	state := []int64{int64(len(w.names))}
+	at := map[string]int64{} // state by its name
+	for i, name := range w.names {
+		at[name] = int64(i)
+	}
+	values := make([]int64, len(w.names))
+	for i := range values {
+		values[i] = -1
+	}
+	var inputs []int64
+	count := int64(0)
+	place := map[string]int64{} // user inputs by name
+	for i := range m.inputs {
+		in := &m.inputs[i]
+		switch in.kind {
+		case "parameter", "buffer", "tensor_constant":
+			n, ok := at[in.target]
+			if !ok || values[n] >= 0 {
+				p.fail("%s %.100q has no tensor, or is an input twice", in.kind, in.target)
+				return nil
+			}
+			values[n] = p.define(s, in.arg.text)
+		case "user_input":
+			place[in.arg.text] = count
+			inputs = p.input(inputs, in, m.graph, s, numbers)
+			count++
+		case "constant_input":
+			inputs = append(inputs, p.offset(in.target))
+			st := &step{name: in.target}
+			p.arg(s, &in.arg, st)
+			inputs = append(inputs, st.words...)
+			count++
+		case "token":
+		default:
+			p.fail("the input %.100q is of the kind %.100q, which is not supported", in.arg.text, in.kind)
+			return nil
+		}
+	}
+	for i, name := range w.names {
+		state = append(state, p.offset(name), int64(w.kinds[i]), values[i])
+	}
+	var results []arg
+	var outputs, mutations []int64
+	changed := int64(0)
+	for i := range m.outputs {
+		out := &m.outputs[i]
+		var to int64
+		known := true
+		switch out.kind {
+		case "user_output", "loss_output":
+			outputs = p.output(outputs, out, m.graph, numbers)
+			results = append(results, out.arg)
+			continue
+		case "token":
+			continue
+		case "buffer_mutation", "parameter_mutation":
+			to, known = at[out.target]
+		case "user_input_mutation":
+			to, known = place[out.target]
+			to = -1 - to
+		default:
+			p.fail("the output %.100q is of the kind %.100q, which is not supported", out.arg.text, out.kind)
+			return nil
+		}
+		if !known {
+			p.fail("the output %.100q changes %.100q, which is no input", out.arg.text, out.target)
+			return nil
+		}
+		mutations = append(mutations, to)
+		changed++
+	}
+	shown := int64(len(results))
+	for i := range m.outputs {
+		if k := m.outputs[i].kind; strings.HasSuffix(k, "_mutation") {
+			results = append(results, m.outputs[i].arg)
+		}
+	}
+	block := p.block(m.graph, s, results)
+	ranges := []int64{int64(len(numbers))}
+	named := make([]string, len(numbers))
+	for name, n := range numbers {
+		named[n] = name
+	}
+	for _, name := range named {
+		b, ok := m.ranges[name]
+		if !ok {
+			b = bounds{minInt, maxInt}
+		}
+		ranges = append(ranges, p.offset(name), b.low, b.high)
+	}
+	words := []int64{p.values, p.offset(m.inSpec), p.offset(m.outSpec), p.offset(status.Textf("%d.%d", m.major, m.minor)), p.offset(m.producer)}
+	words = append(append(words, state...), ranges...)
+	words = append(append(words, count), inputs...)
+	words = append(append(words, shown), outputs...)
+	words = append(append(words, changed), mutations...)
+	return append(words, block...)
+}
+
+// input appends the words of a user input: its name, its kind, its value, and for a tensor its dtype, text and sizes.
+func (p *planner) input(words []int64, in *spec, g *graph, s scope, numbers map[string]int64) []int64 {
+	words = append(words, p.offset(in.arg.text))
+	if in.arg.kind != argValue {
+		st := &step{name: "input"}
+		p.arg(s, &in.arg, st)
+		return append(words, st.words...)
+	}
+	words = append(words, C.LT_ARG_VALUE, p.define(s, in.arg.text))
+	m := g.metas[in.arg.text]
+	if m == nil {
+		return append(words, -1, p.offset("int"), 0)
+	}
+	sizes, text := p.shape(nil, m, numbers)
+	return append(append(words, int64(p.dtype(m.dtype)), p.offset(text)), sizes...)
+}
+
+// output appends the words of a user output: its name, dtype and text.
+func (p *planner) output(words []int64, out *spec, g *graph, numbers map[string]int64) []int64 {
+	words = append(words, p.offset(out.arg.text))
+	m := g.metas[out.arg.text]
+	if out.arg.kind != argValue || m == nil {
+		return append(words, -1, p.offset(""))
+	}
+	_, text := p.shape(nil, m, numbers)
+	return append(words, int64(p.dtype(m.dtype)), p.offset(text))
+}
