@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import pathlib
 import struct
 import subprocess
@@ -372,7 +373,7 @@ def test_mutated_files_are_errors_or_run():
         (lambda m: m["graph_module"]["graph"]["nodes"][0].pop("target"), "no target"),
         (lambda m: m["graph_module"].pop("graph"), "no graph"),
         (lambda m: m["graph_module"]["graph"]["nodes"][0].update(target="os.system"), "'os.system', which is no operator"),
-        (lambda m: m["graph_module"]["signature"]["output_specs"].append({"other": {"arg": w.tensor("a")}}), "kind 'other'"),
+        (lambda m: m["graph_module"]["signature"]["output_specs"].append({"other": {"arg": w.tensor("a")}}), "of the kind 'other'"),
     ],
 )
 def test_invalid_graphs_are_named(change, text):
@@ -396,5 +397,35 @@ def test_weights_must_fit_their_records():
             opened(model, records=records, weights=[("p", "weight_0", meta)])
     with pytest.raises(NotImplementedError, match="compressed"):
         opened(model, records=[("weight_0", bytes(24))], weights=[("p", "weight_0", meta)], compress=True)
-    with pytest.raises(RuntimeError, match="'p' is not among its weights"):
+    with pytest.raises(RuntimeError, match='"p" is not among its weights'):
         opened(model)
+
+
+RECORDED = pathlib.Path(__file__).parents[3] / "engine/program/testdata"
+CASES = json.loads((RECORDED / "cases.json").read_text())
+
+
+def rebuilt(value):
+    """Returns the value of a description in cases.json."""
+    if isinstance(value, dict) and "dtype" in value:
+        return torch.tensor(value["values"], dtype=getattr(torch, value["dtype"])).reshape(value["shape"])
+    if isinstance(value, dict):
+        return {key: rebuilt(x) for key, x in value.items()}
+    return [rebuilt(x) for x in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_programs_of_pytorch_give_its_results(name, threads):
+    module, before = load(RECORDED / f"{name}.pt2").module(), torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for case in CASES[name]:
+            result = module(*rebuilt(case["args"]), **rebuilt(case["keywords"]))
+            found, expected = (torch.utils._pytree.tree_leaves(x) for x in (result, rebuilt(case["result"])))
+            assert len(found) == len(expected)
+            for x, y in zip(found, expected, strict=True):
+                assert type(x) is type(y)
+                torch.testing.assert_close(x, y, rtol=1e-5, atol=1e-6)
+    finally:
+        torch.set_num_threads(before)
