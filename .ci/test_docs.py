@@ -12,6 +12,7 @@ import doctest
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from functools import reduce
@@ -42,6 +43,13 @@ def run(*command, cwd, **environment):
     done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout
+
+
+@pytest.fixture
+def tmp_path(tmp_path):
+    """A folder with the exported program that docs/exported_programs.md runs."""
+    shutil.copy(ROOT / "engine/program/testdata/classifier.pt2", tmp_path)
+    return tmp_path
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of examples of deprecated operators

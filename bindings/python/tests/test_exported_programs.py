@@ -373,7 +373,7 @@ def test_mutated_files_are_errors_or_run():
         (lambda m: m["graph_module"]["graph"]["nodes"][0].pop("target"), "no target"),
         (lambda m: m["graph_module"].pop("graph"), "no graph"),
         (lambda m: m["graph_module"]["graph"]["nodes"][0].update(target="os.system"), "'os.system', which is no operator"),
-        (lambda m: m["graph_module"]["signature"]["output_specs"].append({"other": {"arg": w.tensor("a")}}), "of the kind 'other'"),
+        (lambda m: m["graph_module"]["signature"]["output_specs"].append({"other": {"arg": {"name": "a"}}}), "of the kind 'other'"),
     ],
 )
 def test_invalid_graphs_are_named(change, text):

@@ -1,0 +1,126 @@
+"""Inspects, runs and times exported programs: python -m libtensor.export inspect|run|bench MODEL.pt2."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from typing import Any
+
+import libtensor as torch
+
+from .._core.tensor import Tensor
+from .._storages.files import readable
+from .program import ExportedProgram, Item, Program, read_text
+from .signature import read_signature, value_of
+
+
+def inspect(path: str, graph: bool) -> int:
+    """Prints the inputs, outputs and operators of a program; returns 1 if libtensor lacks one of them."""
+    text = read_text(readable(path))
+    version = text["schema_version"]
+    print(f"schema version {version['major']}.{version['minor']}, PyTorch {text.get('torch_version', '?')}")
+    try:
+        loaded = ExportedProgram(Program(readable(path)), text)
+    except NotImplementedError as error:
+        for spec in read_signature(text["graph_module"]["signature"]).input_specs:
+            print(f"  input {spec}")
+        print(error)
+        return 1
+    state = loaded._program.state
+    size = sum(x.numel() * x.element_size() for x in map(loaded._program.tensor, range(len(state))))
+    print("inputs:", *(f"  {x}" for x in loaded.inputs), "outputs:", *(f"  {x}" for x in loaded.outputs), sep="\n")
+    print(f"state: {len(state)} tensors of {size} bytes")
+    print("operators:", *(f"  {count:5} {name.removeprefix('torch.ops.')}" for name, count in loaded.operators.items()), sep="\n")
+    if graph:
+        print(loaded)
+    return 0
+
+
+def example(item: Item, symbols: dict[str, int]) -> Any:
+    """Returns a value for an input: zeros or ones, with sizes for symbols."""
+    if item.dtype is None:
+        return {"bool": True, "None": None, "float": 1.0, "str": ""}.get(item.kind, 1)
+    sizes = [int(x) if x.isdigit() else symbols.get(x, 2) for x in item.shape.strip("[]").split(", ") if x]
+    return torch.zeros(sizes, dtype=item.dtype) if item.dtype is torch.bool else torch.ones(sizes).to(item.dtype)
+
+
+def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) -> list[Any]:
+    """Returns the flat inputs: tensors of .npy files in their order, and examples of the others."""
+    tensors = [torch.load_npy(path) for path in paths]
+    values = [value_of(union["constant_input"]["value"]) if "constant_input" in union else None for union in flat_specs(loaded)]
+    inputs = []
+    for item, value in zip(loaded.inputs, values, strict=True):
+        if item.dtype is not None and tensors:
+            inputs.append(tensors.pop(0))
+        else:
+            inputs.append(example(item, symbols) if value is None and item.kind != "None" else value)
+    return inputs
+
+
+def flat_specs(loaded: ExportedProgram) -> list[dict[str, Any]]:
+    return [x for x in loaded._text["graph_module"]["signature"]["input_specs"] if "user_input" in x or "constant_input" in x]
+
+
+def run(path: str, inputs: list[str], output: str | None, symbols: dict[str, int]) -> int:
+    """Runs a program, and prints its outputs or saves its first one."""
+    loaded = ExportedProgram(Program(readable(path)), read_text(readable(path)))
+    results = loaded._program.run(*given(loaded, inputs, symbols))
+    if output is not None:
+        torch.save_npy(next(x for x in results if isinstance(x, Tensor)), output)
+        return 0
+    for item, result in zip(loaded.outputs, results, strict=True):
+        print(f"{item.name}:", result)
+    return 0
+
+
+def bench(path: str, inputs: list[str], symbols: dict[str, int], seconds: float) -> int:
+    """Prints the times of loading a program, of its first run, and of the following ones."""
+    begin = time.perf_counter()
+    program = Program(readable(path))
+    loading = time.perf_counter() - begin
+    loaded = ExportedProgram(program, read_text(readable(path)))
+    values = given(loaded, inputs, symbols)
+    times: list[float] = []
+    while not times or (sum(times) < seconds and len(times) < 100000):
+        begin = time.perf_counter()
+        program.run(*values)
+        times.append(time.perf_counter() - begin)
+    rest = sorted(times[1:]) or times
+    nodes = sum(loaded.operators.values())
+    print(f"load {loading * 1e3:.2f} ms, first run {times[0] * 1e3:.2f} ms, {nodes} nodes, {torch.get_num_threads()} threads")
+    print(f"{len(rest)} runs: median {statistics.median(rest) * 1e3:.3f} ms, fastest {rest[0] * 1e3:.3f} ms, 90 % within {rest[len(rest) * 9 // 10] * 1e3:.3f} ms")
+    return 0
+
+
+def size_of(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    return name, int(value)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m libtensor.export", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text in [("inspect", "prints inputs, outputs and operators"), ("run", "runs a program once"), ("bench", "times a program")]:
+        command = commands.add_parser(name, help=text)
+        command.add_argument("model", help="a .pt2 file of torch.export.save")
+        if name == "inspect":
+            command.add_argument("--graph", action="store_true", help="print the graph and the signature")
+            continue
+        command.add_argument("--input", action="append", default=[], metavar="X.npy", help="an input tensor; those that are not given are ones")
+        command.add_argument("--size", action="append", default=[], type=size_of, metavar="NAME=N", help="a symbolic size of inputs that are not given")
+        if name == "run":
+            command.add_argument("--output", metavar="Y.npy", help="save the first output tensor in place of printing all")
+        else:
+            command.add_argument("--seconds", type=float, default=2, help="how long to repeat the run")
+    options = parser.parse_args(arguments)
+    if options.command == "inspect":
+        return inspect(options.model, options.graph)
+    if options.command == "run":
+        return run(options.model, options.input, options.output, dict(options.size))
+    return bench(options.model, options.input, dict(options.size), options.seconds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
