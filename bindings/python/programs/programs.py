@@ -554,3 +554,178 @@ loss = ClipLoss()(images, words, scale); loss.backward()
 assert torch.allclose(images.norm(dim=-1), torch.ones(3)) and all(p.grad.isfinite().all() for p in model.parameters() if p.requires_grad)
 """,
 )
+program(
+    "sentence-transformers",
+    "A SentenceTransformer of a small BERT: similarities, search, a loss and its files.",
+    """
+import tempfile, torch
+from sentence_transformers import SentenceTransformer, losses, models, util
+from transformers import BertConfig, BertModel, BertTokenizerFast
+torch.manual_seed(0); folder = tempfile.mkdtemp(); words = "[PAD] [UNK] [CLS] [SEP] [MASK] the cat sat on a mat dog ran".split()
+open(folder + "/vocab.txt", "w").write("\n".join(words)); BertTokenizerFast(folder + "/vocab.txt").save_pretrained(folder)
+BertModel(BertConfig(vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)).save_pretrained(folder)
+model = SentenceTransformer(modules=[models.Transformer(folder), models.Pooling(16, pooling_mode="mean"), models.Normalize()], device="cpu")
+texts = ["the cat sat", "the cat sat", "a dog ran on the mat"]; x = model.encode(texts, convert_to_tensor=True); similar = model.similarity(x, x)
+assert torch.allclose(similar.diag(), torch.ones(3), atol=1e-5) and similar[0, 1] > 0.999 > similar[0, 2]
+assert util.semantic_search(x[:1], x, top_k=1)[0][0]["corpus_id"] in (0, 1)
+loss = losses.MultipleNegativesRankingLoss(model)([model.preprocess(texts), model.preprocess(texts)], None); loss.backward()
+assert all(p.grad is not None for n, p in model.named_parameters() if "pooler" not in n)
+model.save(folder + "/saved"); again = SentenceTransformer(folder + "/saved", device="cpu").encode(texts, convert_to_tensor=True); assert torch.equal(x, again)
+""",
+)
+program(
+    "lightning",
+    "A Trainer with callbacks in bfloat16, its checkpoints, and Fabric.",
+    """
+import os, tempfile, torch, lightning
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, StochasticWeightAveraging
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+class Net(lightning.LightningModule):
+    def __init__(self): super().__init__(); self.layer = torch.nn.Linear(4, 1)
+    def loss(self, batch): return torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1])
+    def training_step(self, batch, i): return self.loss(batch)
+    def validation_step(self, batch, i): self.log("loss", self.loss(batch))
+    def configure_optimizers(self): return torch.optim.SGD(self.parameters(), lr=0.1)
+x = torch.randn(64, 4); data = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=16); folder = tempfile.mkdtemp()
+quiet = dict(accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False, default_root_dir=folder)
+best = ModelCheckpoint(folder, monitor="loss", save_top_k=1)
+trainer = lightning.Trainer(max_epochs=40, callbacks=[EarlyStopping("loss", min_delta=1e-4), best], gradient_clip_val=5.0, precision="bf16-mixed", **quiet)
+trainer.fit(Net(), data, data); assert trainer.callback_metrics["loss"] < 0.05 and trainer.current_epoch < 40
+net = Net.load_from_checkpoint(best.best_model_path); assert trainer.validate(net, data, verbose=False)[0]["loss"] < 0.05
+lightning.Trainer(max_epochs=6, callbacks=[StochasticWeightAveraging(0.05, swa_epoch_start=2)], enable_checkpointing=False, **quiet).fit(net, data)
+fabric = lightning.Fabric(accelerator="cpu"); layer, optimizer = fabric.setup(net.layer, torch.optim.SGD(net.layer.parameters(), lr=0.1))
+fabric.backward(layer(x).square().mean()); optimizer.step()
+""",
+    "One process: `torch.distributed` is not available.",
+)
+program(
+    "pytorch-tabnet",
+    "TabNetClassifier, and which feature it uses.",
+    """
+import numpy, torch
+from pytorch_tabnet.tab_model import TabNetClassifier
+x = numpy.random.RandomState(0).randn(256, 6).astype(numpy.float32); y = (x[:, 0] > 0).astype(int)
+model = TabNetClassifier(n_d=4, n_a=4, n_steps=2, seed=0, verbose=0, device_name="cpu", optimizer_params=dict(lr=0.05))
+model.fit(x, y, eval_set=[(x, y)], max_epochs=25, batch_size=64, virtual_batch_size=32)
+assert (model.predict(x) == y).mean() > 0.9 and model.feature_importances_.argmax() == 0
+""",
+)
+program(
+    "entmax",
+    "Sparse alternatives of softmax, and their gradients.",
+    """
+import torch
+from entmax import entmax15, entmax_bisect, sparsemax
+x = torch.tensor([[3.0, 1.0, 0.9, -2.0]], requires_grad=True); y = sparsemax(x, dim=1)
+assert torch.equal(y, torch.tensor([[1.0, 0.0, 0.0, 0.0]])) and torch.allclose(entmax_bisect(x, 1.5, dim=1), entmax15(x, dim=1), atol=1e-5)
+assert torch.autograd.gradcheck(lambda z: entmax15(z, dim=1), torch.rand(2, 4, dtype=torch.float64, requires_grad=True))
+""",
+)
+program(
+    "torch-optimizer",
+    "Fourteen optimizers.",
+    """
+import torch, torch_optimizer
+for name in "AdaBound AdaMod AdamP AggMo DiffGrad Lamb NovoGrad QHAdam RAdam Ranger SGDP Shampoo Yogi AdaBelief".split():
+    w = torch.nn.Parameter(torch.ones(3, 2)); optimizer = getattr(torch_optimizer, name)([w], lr=0.05)
+    for _ in range(60): optimizer.zero_grad(); w.square().sum().backward(); optimizer.step()
+    assert w.norm() < 2.4, name
+""",
+)
+program(
+    "pytorch_optimizer",
+    "Adan, ADOPT, CAME, Lion, SOAP and other optimizers.",
+    """
+import torch, pytorch_optimizer
+tested = 0
+for name in "adabelief adan adopt came lion madgrad prodigy ranger21 soap sophiah tiger stableadamw".split():
+    if name not in pytorch_optimizer.get_supported_optimizers(): continue
+    torch.manual_seed(0); w = torch.nn.Parameter(torch.ones(4, 4)); kind = pytorch_optimizer.load_optimizer(name)
+    try: optimizer = kind([w], lr=0.02)
+    except TypeError: optimizer = kind([w], lr=0.02, num_iterations=40)
+    for _ in range(40): optimizer.zero_grad(); w.square().sum().backward(create_graph=name == "sophiah"); optimizer.step()
+    assert w.isfinite().all() and w.norm() < 4, name; tested += 1
+assert tested > 8
+""",
+)
+program(
+    "schedulefree",
+    "Optimizers without schedule.",
+    """
+import torch, schedulefree
+for kind in (schedulefree.SGDScheduleFree, schedulefree.AdamWScheduleFree, schedulefree.RAdamScheduleFree):
+    w = torch.nn.Parameter(torch.ones(3)); optimizer = kind([w], lr=0.1); optimizer.train()
+    for _ in range(150): optimizer.zero_grad(); w.square().sum().backward(); optimizer.step()
+    trained = w.detach().clone(); optimizer.eval(); assert w.norm() < 0.9 and not torch.equal(w, trained), kind
+""",
+)
+program(
+    "vector-quantize-pytorch",
+    "Codebooks: VectorQuantize, ResidualVQ, FSQ and LFQ.",
+    """
+import torch
+from vector_quantize_pytorch import FSQ, LFQ, ResidualVQ, VectorQuantize
+torch.manual_seed(0); x = torch.randn(2, 32, 8, requires_grad=True)
+quantized, indices, loss = VectorQuantize(dim=8, codebook_size=16, kmeans_init=True)(x); (quantized.sum() + loss).backward()
+assert indices.max() < 16 and x.grad.isfinite().all()
+residual = ResidualVQ(dim=8, num_quantizers=4, codebook_size=16).eval(); assert residual(x)[1].shape == (2, 32, 4)
+codes = FSQ([5, 5, 3], dim=8); quantized, indices = codes(x); assert torch.allclose(codes.indices_to_codes(indices), quantized, atol=1e-5)
+assert LFQ(codebook_size=16, dim=8)(x)[0].shape == x.shape
+""",
+)
+program(
+    "speechbrain",
+    "Filterbanks, MFCC, the inverse STFT, an ECAPA-TDNN and the CTC loss.",
+    """
+import torch
+from speechbrain.lobes.features import MFCC, Fbank
+from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN
+from speechbrain.nnet.losses import ctc_loss
+from speechbrain.processing.features import ISTFT, STFT
+torch.manual_seed(0); sound = torch.randn(2, 8000); bands = Fbank(n_mels=16)(sound)
+assert bands.shape == (2, 51, 16) and MFCC(n_mels=16, n_mfcc=8)(sound).shape[:2] == (2, 51)
+assert torch.allclose(ISTFT(16000)(STFT(16000)(sound))[:, 400:7000], sound[:, 400:7000], atol=1e-4)
+model = ECAPA_TDNN(16, channels=[16, 16, 16, 16, 48], kernel_sizes=[5, 3, 3, 3, 1], dilations=[1, 2, 3, 4, 1], attention_channels=8, lin_neurons=8)
+model(bands).square().sum().backward(); assert all(p.grad is not None for p in model.parameters())
+scores = torch.randn(2, 9, 5, requires_grad=True)
+ctc_loss(scores.log_softmax(-1), torch.randint(1, 5, (2, 3)), torch.ones(2), torch.ones(2), 0).backward(); assert scores.grad.isfinite().all()
+""",
+)
+program(
+    "efficientnet_pytorch",
+    "EfficientNet-B0, forward and backward.",
+    """
+import torch
+from efficientnet_pytorch import EfficientNet
+torch.manual_seed(0); model = EfficientNet.from_name("efficientnet-b0", num_classes=3, image_size=64); x = torch.randn(2, 3, 64, 64)
+model(x).sum().backward(); assert all(p.grad is not None for p in model.parameters())
+model.eval(); assert model(x).shape == (2, 3) and model.extract_features(x).shape == (2, 1280, 2, 2)
+""",
+)
+program(
+    "asteroid-filterbanks",
+    "An STFT filterbank, and its inverse.",
+    """
+import torch
+from asteroid_filterbanks import Decoder, Encoder, STFTFB
+from asteroid_filterbanks.transforms import mag
+from asteroid_filterbanks import make_enc_dec
+x = torch.randn(1, 1, 1600); encoder, decoder = make_enc_dec("stft", n_filters=64, kernel_size=64, stride=32)
+y = encoder(x); assert mag(y).shape[1] == 33 and torch.allclose(decoder(y)[..., 64:1500], x[..., 64:1500], atol=1e-3)
+""",
+)
+program(
+    "torchcde",
+    "A controlled differential equation over a cubic spline.",
+    """
+import torch, torchcde
+torch.manual_seed(0); t = torch.linspace(0, 1, 8); x = torch.cat([t[None, :, None].expand(2, -1, -1), torch.randn(2, 8, 2)], 2)
+path = torchcde.CubicSpline(torchcde.natural_cubic_coeffs(x, t), t); assert torch.allclose(path.evaluate(t[3]), x[:, 3], atol=1e-5)
+class Field(torch.nn.Module):
+    def __init__(self): super().__init__(); self.layer = torch.nn.Linear(4, 12)
+    def forward(self, t, z): return self.layer(z).tanh().view(2, 4, 3)
+field = Field(); torchcde.cdeint(X=path, func=field, z0=torch.randn(2, 4), t=path.interval, method="rk4", options=dict(step_size=0.25)).sum().backward()
+assert field.layer.weight.grad.isfinite().all()
+""",
+)
