@@ -1,4 +1,4 @@
-"""Calls every operator, in all its forms, from Python and from C, and compares the results bit for bit.
+"""Calls every operator, in all its forms, from Python and from C, and from Python by name (tensor_call), and compares the results bit for bit.
 
 usage: operators.py FOLDER. Writes operators.json (the calls and Python's answers, which the Node suite compares itself with)
 and operators.c to FOLDER. Fails when a C function has neither a call nor a reason in operators_uncovered.json.
@@ -14,6 +14,7 @@ from pathlib import Path
 from operators_record import FORMATS, FORMS, HERE, gen_functions, gen_lists, record, torch
 
 from libtensor._gen import gen_nn_functional
+from libtensor.library import calls as named
 
 KEPT = 2  # calls for each C function
 UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
@@ -81,6 +82,41 @@ def call_python(call):
     values = [python_value(k, v) for k, v in zip(form["types"], call["args"], strict=True)]
     outs = [torch.empty(0, dtype=getattr(torch, d)) for d in call["out"]] if form["mode"] == "out" else ()
     return apply(operator, form, values, outs)
+
+
+def call_by_name(call):
+    """What a call by name gives, with every argument as a keyword; raises Unsupported for arguments that Python does not pass by name."""
+    operator, form = FORMS[call["c"]]
+    name = operator["id"].replace(operator["name"], operator["name"] + "_", 1) if form["mode"] == "inplace" else operator["id"]
+    values = [python_value(k, v) for k, v in zip(form["types"], call["args"], strict=True)]
+    keywords = {a["name"]: v for a, v in zip(operator["args"], values, strict=True) if v is not None}
+    outs = [torch.empty(0, dtype=getattr(torch, d)) for d in call["out"]] if form["mode"] == "out" else []
+    if outs:
+        written = [i for i in named.describe(name) if i.result_count and i.results[0].parameter >= 0][0]
+        keywords |= {written.parameters[written.results[i].parameter].name.decode(): out for i, out in enumerate(outs)}
+    torch.manual_seed(0)
+    got = named.call_operator(name, (), keywords)
+    if outs:
+        return outs
+    if not operator["returns"] or form["mode"] == "inplace":
+        return values[0] if form["types"][:1] == ["Tensor"] else ()
+    return got
+
+
+def compare_names(calls):
+    """The calls that give other results by name, and how many were made."""
+    problems, made = [], 0
+    for call in calls:
+        try:
+            answer = call["id"] + text(call_by_name(call), has_values(call))
+        except named.Unsupported:
+            continue
+        except Exception as error:
+            answer = f"{call['id']}: {type(error).__name__}: {error}"
+        made += 1
+        if answer != call["answer"]:
+            problems.append(f"a call by name differs:\n  by name {answer[:300]}\n  Python  {call['answer'][:300]}")
+    return problems, made
 
 
 def function_of(name):
@@ -345,7 +381,10 @@ def main(folder):
     problems += [f"C and Python differ:\n  C      {c[:300]}\n  Python {p[:300]}" for c, p in zip(answers, expected, strict=False) if c != p]
     if status or len(answers) != len(expected):
         problems.append(f"the C program ended after {len(answers)} of {len(expected)} calls with status {status}")
+    differing, made = compare_names(calls)
+    problems += differing
     print("\n".join(problems))
+    print(f"{made} calls by name")
     functions = len({call["c"] for call in calls})
     print(f"{len(calls)} calls of {functions} functions from C and Python; {len(UNCOVERED)} functions are not called")
     print(f"operators: {len(calls) - len(problems)} passed, {len(problems)} failed")

@@ -1,0 +1,111 @@
+"""Calls by ATen's names: the table against the schemas of PyTorch 2.15 (golden/aten_schemas.txt.gz), and torch.ops.aten over it."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+import libtensor as torch
+from libtensor.library import calls
+
+HERE = Path(__file__).parent
+aten = torch.ops.aten
+
+
+def recorded():
+    """The schemas by name, and the names of Core ATen IR."""
+    lines = gzip.decompress((HERE / "golden/aten_schemas.txt.gz").read_bytes()).decode().splitlines()
+    schemas = {line.split("(")[0]: line.split("\t")[0] for line in lines}
+    return schemas, {line.split("(")[0] for line in lines if line.endswith("\tcore")}
+
+
+SCHEMAS, CORE = recorded()
+HAVE = [name.removeprefix("aten::") for name in calls.list_operators() if name.startswith("aten::")]
+
+
+def with_overload(name):
+    return f"aten::{name}" if "." in name else f"aten::{name}.default"
+
+
+def test_schemas_are_those_of_pytorch():
+    assert len(HAVE) > 2300
+    differing = [name for name in HAVE if calls.find_schema(with_overload(name)) != f"aten::{SCHEMAS.get(name)}"]
+    assert differing == []
+
+
+def test_core_operators_can_be_called():
+    assert len(CORE) == 193 and CORE <= set(HAVE)
+
+
+def test_other_overloads_are_listed():
+    page = set(re.findall(r"[\w.]+", (HERE / "../../../docs/gen_aten.md").read_text()))
+    assert [name for name in SCHEMAS if name not in HAVE and name not in page and name.split(".")[0] not in page] == []
+
+
+def test_parameters_are_described():
+    (info,) = calls.describe("aten::add_.Tensor")
+    parameters = [info.parameters[i] for i in range(info.parameter_count)]
+    assert [(p.name, p.type, p.is_keyword_only, p.has_default, p.is_written) for p in parameters] == [
+        (b"self", b"Tensor", False, False, True),
+        (b"other", b"Tensor", False, False, False),
+        (b"alpha", b"Scalar", True, True, False),
+    ]
+    assert info.result_count == 1 and info.results[0].parameter == 0
+    assert len(calls.describe("aten::max")) > 3 and calls.describe("aten::maxx") == []
+
+
+def test_schemas_of_overloads():
+    schema = aten.add.Tensor._schema
+    assert str(schema) == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+    assert (schema.name, schema.overload_name, schema.is_mutable) == ("aten::add", "Tensor", False)
+    assert [(a.name, a.kwarg_only, a.has_default) for a in schema.arguments] == [("self", False, False), ("other", False, False), ("alpha", True, True)]
+    assert aten.add_.Tensor._schema.is_mutable and aten.relu.default._schema.overload_name == ""
+    with pytest.raises(NotImplementedError, match=r"aten::_flash_attention_backward.default: libtensor does not have this overload"):
+        _ = aten._flash_attention_backward.default._schema
+
+
+def test_results_and_written_arguments():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert aten.add.Tensor(x, x, alpha=2).tolist() == [3, 6, 9]
+    assert aten.add_.Scalar(x, 1) is x and x.tolist() == [2, 3, 4]
+    values, indices = aten.max.dim(x, 0)
+    assert (values.item(), indices.item()) == (4, 2)
+    out = torch.empty(0)
+    assert aten.mul.out(x, x, out=out) is out and out.tolist() == [4, 9, 16]
+    assert [t.tolist() for t in aten.split.Tensor(x, 2)] == [[2, 3], [4]]
+    assert aten._to_copy.default(x, dtype=torch.int64).dtype == torch.int64
+    assert aten.sym_size.int(x, 0) == 3 and aten._local_scalar_dense.default(x[0]) == 2.0
+    assert aten._softmax.default(x, 0, False).tolist() == torch.softmax(x, 0).tolist()
+    assert aten.index.Tensor(torch.arange(6).reshape(2, 3), [None, torch.tensor([2])]).tolist() == [[2], [5]]
+
+
+def test_autograd_and_vmap_see_the_call():
+    x = torch.ones(2, 3, requires_grad=True)
+    aten.mul.Tensor(x, 3).sum().backward()
+    assert x.grad.tolist() == [[3.0] * 3] * 2
+    batched = torch.func.vmap(lambda t: aten.sum.dim_IntList(t, [0]))(torch.ones(2, 3))
+    assert batched.tolist() == [3.0, 3.0]
+
+
+def test_composites_pass_gradients():
+    x, w = torch.rand(1, 2, 5, 5, requires_grad=True), torch.rand(3, 2, 3, 3, requires_grad=True)
+    aten.convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1).sum().backward()
+    ones = torch.ones(1, 3, 5, 5)
+    by_x, by_w, by_bias = aten.convolution_backward.default(ones, x.detach(), w.detach(), [3], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True] * 3)
+    assert torch.equal(by_x, x.grad) and torch.equal(by_w, w.grad) and by_bias.tolist() == [25.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x: aten.add.Tensor(x), TypeError, "aten::add.Tensor: argument 'other' of type Tensor is missing"),
+        (lambda x: aten.add.Tensor(x, "a"), TypeError, "aten::add.Tensor: argument 'other' is the str \"a\""),
+        (lambda x: aten.add.Tensor(x, x, alpa=1), TypeError, "did you mean 'alpha'"),
+        (lambda x: aten.unsqueeze.default(x, 7), IndexError, "aten::unsqueeze"),
+        (lambda x: aten._assert_scalar.default(False, "sizes differ"), RuntimeError, "sizes differ"),
+    ],
+)
+def test_errors(call, error, text):
+    with pytest.raises(error, match=re.escape(text)):
+        call(torch.ones(2))
