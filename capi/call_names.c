@@ -115,14 +115,21 @@ static void find_aten(const char *name, overloads *to) {
   }
 }
 
-// Adds the operators of libtensor that a name denotes: of the name itself, or all its overloads.
-static void find_own(const char *name, size_t length, int form, overloads *to) {
+// Returns whether a name is that of a form of an operator, with its overload or without.
+static bool is_name_of(const lt_operator *op, int form, const char *name) {
+  const char *called = form == LT_INPLACE ? op->called_ : op->called;
+  const size_t n = strlen(called);
+  if (strncmp(name, called, n) != 0) return false;
+  return !name[n] || strcmp(name + n, op->name + strlen(op->called)) == 0;
+}
+
+// Adds a form of the operators of libtensor that a name denotes.
+static void find_own(const char *name, int form, overloads *to) {
   const lt_operator *found[MOST_OVERLOADS];
   int n = 0;
   for (int i = 0; i < lt_operator_count && n < MOST_OVERLOADS; i++) {
     const lt_operator *op = lt_operators + i;
-    if (strncmp(op->name, name, length) == 0 && (!op->name[length] || op->name[length] == '.') &&
-        op->forms & (LT_HAS(form, 0) | LT_HAS(form, 1)))
+    if (op->forms & (LT_HAS(form, 0) | LT_HAS(form, 1)) && is_name_of(op, form, name))
       found[n++] = op;
   }
   for (int i = 1; i < n; i++)
@@ -139,14 +146,9 @@ static void find_overloads(const char *name, overloads *to) {
     find_aten(name + 6, to);
     return;
   }
-  const size_t n = strcspn(name, ".");
-  find_own(name, strlen(name), LT_FUNCTION, to);
-  find_own(name, strlen(name), LT_OUT, to);
-  if (!to->count && n && name[n - 1] == '_') {  // add_ and index_fill_.scalar
-    char function[128];
-    const int length = snprintf(function, sizeof function, "%.*s%s", (int)n - 1, name, name + n);
-    if (length < (int)sizeof function) find_own(function, (size_t)length, LT_INPLACE, to);
-  }
+  find_own(name, LT_FUNCTION, to);
+  find_own(name, LT_OUT, to);
+  find_own(name, LT_INPLACE, to);
   if (!to->count) find_aten(name, to);
 }
 
@@ -174,12 +176,9 @@ const char *const *tensor_operator_names(int32_t *count) {
       made[n++] = join("aten::", lt_aten_text + lt_aten_rows[i].name, "");
     for (int i = 0; made && i < lt_operator_count; i++) {
       const lt_operator *op = lt_operators + i;
-      const size_t base = strcspn(op->name, ".");
       if (op->forms & (LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1))) made[n++] = op->name;
-      char name[128];
-      snprintf(name, sizeof name, "%.*s", (int)base, op->name);
       if (op->forms & (LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1)))
-        made[n++] = join(name, "_", op->name + base);
+        made[n++] = join(op->called_, op->name + strlen(op->called), "");
     }
     for (int i = 0; i < n; i++)
       if (!made[i]) n = 0;

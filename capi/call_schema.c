@@ -647,9 +647,8 @@ lt_target *lt_make_target(const lt_operator *op, int form) {
                                          .is_out = true};
   t->op = op, t->form = form, t->results = op->results, t->formals = formals;
   t->count = op->count + outs, t->inputs = op->count, t->outs = outs;
-  const size_t base = strcspn(op->name, ".");
-  add(&s, op->name, form == LT_INPLACE ? base : strlen(op->name));
-  if (form == LT_INPLACE) add_text(&s, "_"), add_text(&s, op->name + base);
+  add_text(&s, form == LT_INPLACE ? op->called_ : op->called);
+  add_text(&s, op->name + strlen(op->called));
   t->name = strdup(schema);
   write_own_schema(t, results, &s);
   t->schema = strdup(schema);

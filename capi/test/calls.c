@@ -102,6 +102,8 @@ static void test_forms(tensor_t *x, tensor_t *y) {
   CHECK(tensor_numel(out) == 3 && data_of(out)[2] > 0.6 && data_of(out)[2] < 0.7);
   OK(tensor_call("aten::add_.Scalar", (tensor_value[]){of_tensor(z), of_int(1)}, NULL, 2, NULL,
                  NULL, NULL));
+  OK(tensor_call("nn.relu6_", (tensor_value[]){of_tensor(z)}, NULL, 1, NULL, NULL, NULL));
+  OK(tensor_call("mul_", (tensor_value[]){of_tensor(z), of_int(1)}, NULL, 2, NULL, NULL, NULL));
   expect(z, (float[]){2, 3, 4}, 3);
   // A function of an operator that works in place.
   expect(call("aten::zero", (tensor_value[]){of_tensor(x)}, NULL, 1), (float[]){0, 0, 0}, 3);

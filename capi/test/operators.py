@@ -87,9 +87,11 @@ def call_python(call):
 def call_by_name(call):
     """What a call by name gives, with every argument as a keyword; raises Unsupported for arguments that Python does not pass by name."""
     operator, form = FORMS[call["c"]]
+    if "Index" in form["types"]:
+        raise named.Unsupported
     name = operator["id"].replace(operator["name"], operator["name"] + "_", 1) if form["mode"] == "inplace" else operator["id"]
     values = [python_value(k, v) for k, v in zip(form["types"], call["args"], strict=True)]
-    keywords = {a["name"]: v for a, v in zip(operator["args"], values, strict=True) if v is not None}
+    keywords = {a["name"]: v for a, v in zip(operator["args"], values, strict=True) if v is not None or not a["default"]}
     outs = [torch.empty(0, dtype=getattr(torch, d)) for d in call["out"]] if form["mode"] == "out" else []
     if outs:
         written = [i for i in named.describe(name) if i.result_count and i.results[0].parameter >= 0][0]
