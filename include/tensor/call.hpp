@@ -1,6 +1,6 @@
-// Calls of operators by name (tensor_call).
-#ifndef LIBTENSOR_TENSOR_CALL_HPP
-#define LIBTENSOR_TENSOR_CALL_HPP
+// Calls of operators by name (tensor_call). Part of tensor.hpp.
+#ifndef LIBTENSOR_CALL_HPP
+#define LIBTENSOR_CALL_HPP
 
 #include <array>
 #include <complex>
@@ -10,6 +10,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "class.hpp"
 
 namespace tensor {
 

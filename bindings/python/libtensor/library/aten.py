@@ -1,5 +1,5 @@
-"""torch.ops.aten: PyTorch's operators by name and overload. A call of an overload calls it by name (tensor_call); a call without one, and one with
-arguments that a C value does not represent, runs libtensor's function of the operator's name."""
+"""torch.ops.aten: PyTorch's operators by name and overload. An overload with the parameters of libtensor's function of its name runs that
+function; others are called by name (tensor_call), unless an argument has a class that a C value does not represent."""
 
 from __future__ import annotations
 
@@ -83,6 +83,16 @@ class AtenOverload(OpOverload):
         return AtenSchema(text, self.overload)
 
     @functools.cached_property
+    def _function(self) -> Callable[..., Any] | None:
+        """libtensor's function of the operator's name, if it has the parameters of the overload."""
+        infos = calls.describe(f"{self.qualname}.{self.overload}")
+        if len(infos) != 1 or self._written:
+            return None
+        expected = _list_parameters(infos[0])
+        own = [info for info in calls.describe(self.op_name) if not info.name.startswith(b"aten::")]
+        return find_function(self.op_name) if any(_list_parameters(info) == expected for info in own) else None
+
+    @functools.cached_property
     def _written(self) -> list[tuple[int, str]] | None:
         """The places and names of the arguments that are the results; None if the operator is not in the library's table."""
         infos = calls.describe(f"{self.qualname}.{self.overload}")
@@ -95,6 +105,8 @@ class AtenOverload(OpOverload):
         taken = take_over(self, args, kwargs)
         if taken is not NOBODY:
             return taken
+        if self._function is not None and "self" not in kwargs:
+            return self._function(*args, **kwargs)
         if self._written is None:
             return self.overloadpacket(*args, **kwargs)
         try:
@@ -106,6 +118,12 @@ class AtenOverload(OpOverload):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'OpOverload' object has no attribute '{name}'")
+
+
+def _list_parameters(info: calls.Info) -> list[tuple[bytes, bool]]:
+    """The names of an overload's parameters, and whether they are keyword-only."""
+    parameters = [info.parameters[i] for i in range(info.parameter_count)]
+    return [(p.name, p.is_keyword_only) for p in parameters if p.name != b"pin_memory"]
 
 
 class AtenPacket(OpOverloadPacket):
