@@ -352,7 +352,7 @@ static void convert_defaults(lt_target *t) {
   }
 }
 
-// Completes a target with parameters: what is derived from them.
+// Completes a target with the description of its parameters and with their defaults.
 static bool complete(lt_target *t) {
   tensor_parameter_info *infos = calloc((size_t)t->count + 1, sizeof *infos);
   if (!infos) return false;

@@ -420,7 +420,7 @@ typedef enum tensor_value_kind {
   TENSOR_VALUE_BOOLS = 15,         // as.bools
   TENSOR_VALUE_SCALARS = 16,       // as.scalars
   TENSOR_VALUE_UINT = 17,          // as.u, for integers beyond int64
-  TENSOR_VALUE_STRINGS = 18,       // as.texts
+  TENSOR_VALUE_STRINGS = 18,       // a list of strings
   TENSOR_VALUE_STORAGE = 19,       // as.storage
   TENSOR_VALUE_INDICES = 20        // as.indices, of libtensor's index operators
 } tensor_value_kind;

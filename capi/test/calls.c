@@ -35,7 +35,7 @@ static void expect(tensor_t *t, const float *values, int n) {
   OK(tensor_free(t));
 }
 
-// The call must fail, change no results, and report the status, the argument and texts.
+// The call must fail, change no results, and report the status, the argument and the message.
 static void fails(const char *name, const tensor_value *a, const char *const *keywords, int n,
                   tensor_status status, const char *argument, const char *text) {
   tensor_value r[8] = {{.kind = TENSOR_VALUE_NONE}};

@@ -1,5 +1,5 @@
 // Evaluates a list of operators by name, as an interpreter of a graph does: each line has a name
-// and the places of its arguments among the values before.
+// and the indices of its arguments among the earlier values.
 #include <stdio.h>
 #include <tensor.h>
 

@@ -8,10 +8,10 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// The table of ATen's names (capi/aten.h) has a row for each overload: its name, its schema, and the operator that implements it. Texts are in one
+// The table of ATen's names (capi/aten.h) has a row for each overload: its name, its schema, and the operator that implements it. Strings are in one
 // array, which needs no relocations.
 
-// atenTexts is that array; equal texts have one place.
+// atenTexts is that array; equal strings are stored once.
 type atenTexts struct {
 	text   strings.Builder
 	places map[string]int
