@@ -402,7 +402,7 @@ TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
 // The type of a tensor_value.
 typedef enum tensor_value_kind {
-  TENSOR_VALUE_NONE = 0,           // None: the default of an optional parameter
+  TENSOR_VALUE_NONE = 0,           // no value: the default of an optional parameter
   TENSOR_VALUE_TENSOR = 1,         // as.tensor
   TENSOR_VALUE_INT = 2,            // as.i
   TENSOR_VALUE_FLOAT = 3,          // as.f
@@ -466,16 +466,15 @@ typedef struct tensor_error_info {
 // `name` is a name of ATen with an overload (aten::add.Tensor), without one (aten::add), or a name
 // of libtensor (add, max.dim). Of several overloads without a name, the first one that accepts the
 // arguments is called, preferably without a conversion.
-// `keywords` is NULL, or an array of `count` names, of which those of positional arguments are NULL.
+// `keywords` is NULL, or an array of `count` names; those of positional arguments are NULL.
 // Parameters without an argument have the default of the schema.
-// In: *result_count is the number of items of `results`, and out: the number of results. An operator
-// that writes to arguments (in place, out) has no results: these arguments are the results. Each
-// result is owned by the caller, who frees it with tensor_value_free.
+// *result_count is the number of items of `results` before the call, and the number of results
+// after it. An operator that writes to arguments (in place, out) has no results: these arguments
+// are the results. Each result is owned by the caller, who frees it with tensor_value_free.
 // `error` is NULL, or receives an error object, which the caller frees with tensor_error_free; NULL
 // after success. tensor_last_error returns its text, too.
-TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count,
-                                     tensor_value *results, int32_t *result_count, tensor_error_info **error);
-// Frees a result of tensor_call, and sets it to None. Does nothing for NULL.
+TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count, tensor_value *results, int32_t *result_count, tensor_error_info **error);
+// Frees a result of tensor_call, and sets its kind to TENSOR_VALUE_NONE. Does nothing for NULL.
 TENSOR_API tensor_status tensor_value_free(tensor_value *value);
 // Frees an error of tensor_call. Does nothing for NULL.
 TENSOR_API void tensor_error_free(tensor_error_info *error);
@@ -494,7 +493,7 @@ typedef struct tensor_parameter_info {
 // A result of an operator.
 typedef struct tensor_result_info {
   const char *type;
-  int32_t parameter;  // the argument that is returned after the operator wrote to it; -1 for a new value
+  int32_t parameter;  // the argument that the operator writes to and returns; -1 for a new value
   int32_t alias_set;  // parameters with the same number may share memory with it; -1 for none
 } tensor_result_info;
 
@@ -509,30 +508,31 @@ typedef struct tensor_operator_info {
 } tensor_operator_info;
 
 // Returns the sorted names of all operators with their overloads: those of ATen, which begin with
-// aten::, and those of libtensor. The array is valid until the process ends; NULL, with *count 0, if
-// an allocation fails.
+// aten::, and those of libtensor. The array is valid until the process ends. If an allocation
+// fails, it is NULL and *count is 0.
 TENSOR_API const char *const *tensor_operator_names(int32_t *count);
-// Returns the number of overloads that tensor_call tries for a name, in this order, and stores up to
-// `room` of them in `infos`. The descriptions are valid until the process ends. An unknown name
-// returns 0 and sets the last error, which suggests similar names.
+// Returns the number of overloads that tensor_call tries for a name, and stores up to `room` of
+// them in `infos`, in this order. The descriptions are valid until the process ends. An unknown
+// name returns 0 and sets the last error, which suggests similar names.
 TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos, int32_t room);
 
 // ------------------------------------------------------------------------------- exported programs
 
-// An input, an output, or a parameter, buffer or constant of a program. Strings belong to the program.
+// An input, an output, or a parameter, buffer or constant of a program. Strings belong to the
+// program.
 typedef struct tensor_program_value {
   const char *name;
-  tensor_value_kind kind;  // tensor; int for a number of any type; none for an output of another type
+  tensor_value_kind kind;  // tensor; int for a number of any type; none for other outputs
   tensor_dtype dtype;      // of a tensor
-  const char *shape;       // of a tensor, with symbolic sizes: "[s0, 16]"; of a parameter, buffer or
-                           // constant this word
+  const char *shape;       // of a tensor, with symbolic sizes: "[s0, 16]"; of a parameter, buffer
+                           // or constant this word
   bool is_written;         // a run may write to this tensor
 } tensor_program_value;
 
-// Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights are
-// mapped from the file: they are read on first use, writes are private to the process, and the file
-// must not shrink meanwhile. All operators of the program must exist in libtensor; the error names
-// those that do not. See docs/exported_programs.md.
+// Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights
+// are mapped from the file: they are read on first use, writes are private to the process, and the
+// file must not shrink meanwhile. All operators of the program must exist in libtensor; the error
+// names those that do not. See docs/exported_programs.md.
 TENSOR_API tensor_status tensor_program_load(const char *path, tensor_program_t **out);
 // Loads a program from the bytes of a file, which are copied.
 TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t length, tensor_program_t **out);
