@@ -570,14 +570,15 @@ assert torch.allclose(similar.diag(), torch.ones(3), atol=1e-5) and similar[0, 1
 assert util.semantic_search(x[:1], x, top_k=1)[0][0]["corpus_id"] in (0, 1)
 loss = losses.MultipleNegativesRankingLoss(model)([model.preprocess(texts), model.preprocess(texts)], None); loss.backward()
 assert all(p.grad is not None for n, p in model.named_parameters() if "pooler" not in n)
-model.save(folder + "/saved"); again = SentenceTransformer(folder + "/saved", device="cpu").encode(texts, convert_to_tensor=True); assert torch.equal(x, again)
+model.save(folder + "/saved"); again = SentenceTransformer(folder + "/saved", device="cpu").encode(texts, convert_to_tensor=True)
+assert torch.equal(x, again)
 """,
 )
 program(
     "lightning",
     "A Trainer with callbacks in bfloat16, its checkpoints, and Fabric.",
     """
-import os, tempfile, torch, lightning
+import tempfile, torch, lightning
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, StochasticWeightAveraging
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)
@@ -590,7 +591,8 @@ class Net(lightning.LightningModule):
 x = torch.randn(64, 4); data = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=16); folder = tempfile.mkdtemp()
 quiet = dict(accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False, default_root_dir=folder)
 best = ModelCheckpoint(folder, monitor="loss", save_top_k=1)
-trainer = lightning.Trainer(max_epochs=40, callbacks=[EarlyStopping("loss", min_delta=1e-4), best], gradient_clip_val=5.0, precision="bf16-mixed", **quiet)
+stop = EarlyStopping("loss", min_delta=1e-4)
+trainer = lightning.Trainer(max_epochs=40, callbacks=[stop, best], gradient_clip_val=5.0, precision="bf16-mixed", **quiet)
 trainer.fit(Net(), data, data); assert trainer.callback_metrics["loss"] < 0.05 and trainer.current_epoch < 40
 net = Net.load_from_checkpoint(best.best_model_path); assert trainer.validate(net, data, verbose=False)[0]["loss"] < 0.05
 lightning.Trainer(max_epochs=6, callbacks=[StochasticWeightAveraging(0.05, swa_epoch_start=2)], enable_checkpointing=False, **quiet).fit(net, data)
@@ -698,7 +700,8 @@ program(
     """
 import torch
 from efficientnet_pytorch import EfficientNet
-torch.manual_seed(0); model = EfficientNet.from_name("efficientnet-b0", num_classes=3, image_size=64); x = torch.randn(2, 3, 64, 64)
+torch.manual_seed(0)
+model = EfficientNet.from_name("efficientnet-b0", num_classes=3, image_size=64); x = torch.randn(2, 3, 64, 64)
 model(x).sum().backward(); assert all(p.grad is not None for p in model.parameters())
 model.eval(); assert model(x).shape == (2, 3) and model.extract_features(x).shape == (2, 1280, 2, 2)
 """,
@@ -725,7 +728,8 @@ path = torchcde.CubicSpline(torchcde.natural_cubic_coeffs(x, t), t); assert torc
 class Field(torch.nn.Module):
     def __init__(self): super().__init__(); self.layer = torch.nn.Linear(4, 12)
     def forward(self, t, z): return self.layer(z).tanh().view(2, 4, 3)
-field = Field(); torchcde.cdeint(X=path, func=field, z0=torch.randn(2, 4), t=path.interval, method="rk4", options=dict(step_size=0.25)).sum().backward()
+field = Field(); solver = dict(method="rk4", options=dict(step_size=0.25))
+torchcde.cdeint(X=path, func=field, z0=torch.randn(2, 4), t=path.interval, **solver).sum().backward()
 assert field.layer.weight.grad.isfinite().all()
 """,
 )

@@ -235,12 +235,12 @@ class Tensor(_direct.TensorBase):
         if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, _dtypes.memory_format) for f in formats):
             raise TypeError(f"The ambiguity_check argument must be a bool or a list of memory formats, not {ambiguity_check!r}")
         strides = self.stride()
-        if ambiguity_check is not False and (1 in self.shape or len(set(strides)) < len(strides)):
-            if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
-                raise RuntimeError(
-                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats: "
-                    f"the sizes are {tuple(self.shape)}, the strides {strides}, the formats {formats}"
-                )
+        ambiguous = 1 in self.shape or len(set(strides)) < len(strides)
+        if ambiguity_check is not False and ambiguous and sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats: "
+                f"the sizes are {tuple(self.shape)}, the strides {strides}, the formats {formats}"
+            )
         contiguous = self.is_contiguous()
         if contiguous != (self.dim() == 4 and self.is_contiguous(memory_format=_dtypes.channels_last)):
             return tuple(range(self.dim())) if contiguous else (0, 2, 3, 1)
