@@ -141,7 +141,7 @@ $(BUILD)/libtensor-cuda/gen_entries.txt: $(wildcard cuda/kernels/*.ptx.gz cuda/p
 	@cp $^ $(@D)
 
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
-$(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h capi/lists.h capi/functions.h include/tensor.h
+$(DIRECT): $(wildcard bindings/python/direct/*) capi/closest.h capi/value.h capi/lists.h capi/functions.h include/tensor.h
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O2 -fPIC -fno-plt -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
 

@@ -119,7 +119,9 @@ def test_wheel(tmp_path):
         metadata = archive.read(next(name for name in sizes if name.endswith("METADATA"))).decode()
     libraries = {name.removeprefix("libtensor/lib/") for name in sizes if name.startswith("libtensor/lib/")}
     assert libraries == {"libtensor.so", "libtensor_direct.so", *BUNDLED} | {f"licenses/{name}" for name in LICENSES}
-    assert "License-Expression: Apache-2.0" in metadata and any(name.endswith(".dist-info/licenses/LICENSE") for name in sizes)
+    for field in ("License-Expression: Apache-2.0", "Author: libtensor contributors", "Provides-Extra: numpy", "Requires-Python: >=3.10"):
+        assert field in metadata
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in sizes)
     with zipfile.ZipFile(made) as archive:
         archive.extractall(tmp_path / "unpacked")
     loads_with_older_glibc(tmp_path / "unpacked")
@@ -221,7 +223,7 @@ def dist(tmp_path_factory):
     return folder
 
 
-GRADIENT = "tensor([[3., 5.],\n        [7., 9.]], dtype=torch.float64)\n"  # of the README's program in C++
+GRADIENT = "tensor([[2., 4.],\n        [6., 8.]])\n"  # the output of the README's programs
 
 
 def consume(folder, libraries, **environment):
@@ -229,7 +231,7 @@ def consume(folder, libraries, **environment):
     (folder / "hello.c").write_text(example("c"))
     line = "cc hello.c $(pkg-config --cflags --libs tensor) && ./a.out"
     said = run("bash", "-c", line, cwd=folder, PKG_CONFIG_PATH=str(libraries / "pkgconfig"), **environment)
-    assert said == "tensor([[0.5000, 1.0000, 1.5000],\n        [2.0000, 2.5000, 3.0000]])\n"
+    assert said == GRADIENT
     (folder / "hello.cpp").write_text(example("cpp"))
     line = "c++ -std=c++17 -Wall -Wextra -Werror hello.cpp $(pkg-config --cflags --libs tensor) && ./a.out"
     assert run("bash", "-c", line, cwd=folder, PKG_CONFIG_PATH=str(libraries / "pkgconfig"), **environment) == GRADIENT
@@ -329,7 +331,7 @@ def test_readme_c(tmp_path):
         said = run(
             "bash", "-c", f"{line} && ./a.out", cwd=tmp_path, PREFIX=str(tmp_path / "prefix"), PKG_CONFIG_PATH=str(tmp_path / "prefix/lib/pkgconfig")
         )
-        assert said == "tensor([[0.5000, 1.0000, 1.5000],\n        [2.0000, 2.5000, 3.0000]])\n"
+        assert said == GRADIENT
 
 
 def test_readme_python(tmp_path, at_once):
@@ -337,7 +339,7 @@ def test_readme_python(tmp_path, at_once):
     assert step == "pip install ./bindings/python"
     run(sys.executable, "-m", *shlex.split(step), "--no-build-isolation", "--no-deps", "--target", tmp_path, **at_once)
     (tmp_path / "example.py").write_text(example("python"))
-    assert "torch.Size([2, 5, 5])" in run(sys.executable, "example.py", cwd=tmp_path)
+    assert run(sys.executable, "example.py", cwd=tmp_path) == GRADIENT
 
 
 def test_readme_node(tmp_path):
@@ -347,7 +349,7 @@ def test_readme_node(tmp_path):
     assert step == "npm install ./bindings/node"
     run("npm", "install", "--offline", NODE, cwd=tmp_path)
     (tmp_path / "example.js").write_text(example("js"))
-    assert "[ [ 4, 1 ], [ 10, 6 ], [ 4, 2 ] ] [ 2, 1 ]" in run("node", "example.js", cwd=tmp_path)
+    assert run("node", "example.js", cwd=tmp_path) == GRADIENT
 
 
 def test_readme_targets():

@@ -159,12 +159,12 @@ static int dtype_of(const schema *s) {
   if (dtype < FORMATS && !s->n_children && !s->dictionary) return dtype;
   char message[200];
   if (s->dictionary) {
-    lt_fail(0, "from_arrow: the array's elements are positions in a dictionary; decode it first");
+    lt_fail(0, "from_arrow: dictionary-encoded arrays are not supported; decode the array first");
     return -1;
   }
   const char *hint = !strncmp(s->format, "+s", 2) ? "; pass one of the table's columns" : "";
   snprintf(message, sizeof message,
-           "from_arrow: format '%.60s' is not a primitive one that a dtype stands for: one of "
+           "from_arrow: format '%.60s' is not supported; supported are "
            "b C c S s I i L l e f g%s",
            s->format, hint);
   lt_fail(0, message);
@@ -174,7 +174,7 @@ static int dtype_of(const schema *s) {
 static tensor_status refuse_nulls(int64_t missing, int64_t length) {
   char message[160];
   snprintf(message, sizeof message,
-           "from_arrow: %lld of %lld elements are null, which tensors do not have; fill or drop "
+           "from_arrow: %lld of %lld elements are null, which tensors do not support; fill or drop "
            "them first",
            (long long)missing, (long long)length);
   return refuse(TENSOR_ERROR_VALUE, message);
@@ -247,7 +247,7 @@ typedef struct chunks {
 static tensor_status failed(stream *s, const char *what, int code) {
   char message[400];
   const char *reason = s->get_last_error ? s->get_last_error(s) : NULL;
-  snprintf(message, sizeof message, "from_arrow: the stream failed to give its %s: %.300s", what,
+  snprintf(message, sizeof message, "from_arrow: reading the %s of the stream failed: %.300s", what,
            reason ? reason : strerror(code));
   return refuse(TENSOR_ERROR_RUNTIME, message);
 }
@@ -298,7 +298,7 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream_in, tensor_t **ou
   if (!s || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
   if (!s->release) return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream was released before");
   if (!s->get_schema || !s->get_next)
-    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream has no functions that give arrays");
+    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream has no get_schema or get_next function");
   schema kind = {0};
   chunks c = {0};
   int code = s->get_schema(s, &kind);

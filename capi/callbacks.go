@@ -148,7 +148,7 @@ func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int3
 			for _, t := range results {
 				t.Release()
 			}
-			return nil, status.Typef("a function that the library called made what is not a live tensor: result %d, %#x", i, handle)
+			return nil, status.Typef("a callback returned a value that is not a live tensor: result %d, %#x", i, handle)
 		}
 		results[i] = of(s).tensor.Alias()
 	}
@@ -156,14 +156,14 @@ func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int3
 }
 
 func tooDeep() error {
-	return status.Runtimef("the library and functions that it calls are within each other too often for the stack of the thread")
+	return status.Runtimef("callbacks are nested too deeply for the stack of the thread")
 }
 
 // reason returns the error of a function of the program's that has failed.
 func reason(code C.int32_t) error {
 	text := C.GoString(C.tensor_last_error())
 	if code < 0 || code > C.TENSOR_ERROR_LINALG {
-		return status.Runtimef("a function that the library called returned %d, which is no tensor_status", code)
+		return status.Runtimef("a callback returned %d, which is not a tensor_status", code)
 	}
 	if text == "" {
 		text = "a function that the library called has failed, without a word by tensor_set_last_error"

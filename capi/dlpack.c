@@ -112,10 +112,10 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
   if (!status) status = lt_lend("to_dlpack", copy ? cloned : self, &held, &data, &read_only);
   tensor_free(cloned);
   if (!status && tensor_get_dtype(held) != dtype)
-    status = refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: the tensor was changed by another thread");
+    status = refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: another thread changed the tensor during the call");
   if (!status && read_only && !with_version)
     status = refuse(TENSOR_ERROR_RUNTIME,
-                    "to_dlpack: the tensor is read-only, which only versioned DLPack can say; "
+                    "to_dlpack: the tensor is read-only, which unversioned DLPack cannot express; "
                     "clone() it first");
   if (status) {
     tensor_free(held);
@@ -195,7 +195,7 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
     return refuse(TENSOR_ERROR_RUNTIME, message);
   }
   if (v->device.type == CUDA_DEVICE && (v->device.id < 0 || v->device.id > INT16_MAX))
-    return refuse(TENSOR_ERROR_VALUE, "from_dlpack: there is no cuda device with such an index");
+    return refuse(TENSOR_ERROR_VALUE, "from_dlpack: the cuda device does not exist");
   const tensor_device device = v->device.type == CUDA_DEVICE
                                    ? (tensor_device){TENSOR_CUDA, (int16_t)v->device.id}
                                    : (tensor_device){TENSOR_CPU, -1};
@@ -221,12 +221,12 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
       __builtin_mul_overflow(first, item, &before) ||
       (!empty && (span == INT64_MAX || __builtin_mul_overflow(span + 1, item, &nbytes))))
     return refuse(TENSOR_ERROR_VALUE,
-                  "from_dlpack: the tensor has more bytes than a 64-bit integer counts");
+                  "from_dlpack: the tensor has more bytes than a 64-bit integer can represent");
   void *data = NULL;
   if (nbytes &&
       !lt_foreign_bytes(v->data, v->byte_offset, 0 - (uint64_t)before, (uint64_t)nbytes, &data)) {
     snprintf(message, sizeof message,
-             "from_dlpack: %lld bytes at address %p and byte_offset %llu lie outside of memory",
+             "from_dlpack: %lld bytes at address %p and byte_offset %llu are outside of the address space",
              (long long)nbytes, v->data, (unsigned long long)v->byte_offset);
     return refuse(TENSOR_ERROR_VALUE, message);
   }
@@ -256,7 +256,7 @@ TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, te
   versioned *m = managed;
   if (m->major != MAJOR) {
     char message[120];
-    snprintf(message, sizeof message, "from_dlpack: DLPack %u.%u is not understood; version %d is",
+    snprintf(message, sizeof message, "from_dlpack: DLPack %u.%u is not supported; version %d is",
              m->major, m->minor, MAJOR);
     return refuse(TENSOR_ERROR_RUNTIME, message);
   }

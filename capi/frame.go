@@ -118,7 +118,7 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 func (f frame) storage(i int) *storage.Storage {
 	s := of(at[*C.lt_slot](f.value(i))).storage
 	if s == nil {
-		panic(status.Forkedf("%s: the storage was made before fork() on another device than the CPU, whose memory a forked child does not inherit; copy it to the CPU before the fork", C.GoString(f.c.name)))
+		panic(status.Forkedf("%s: the storage was created before fork() on a device other than the CPU, and a forked child does not inherit its memory; copy it to the CPU before the fork", C.GoString(f.c.name)))
 	}
 	if s.Moving() {
 		panic(status.Runtimef("%s: the storage is being resized by another thread", C.GoString(f.c.name)))
@@ -354,7 +354,7 @@ func (f frame) freeMixed(results []any) {
 // setText copies a string to C, which has no strings with zeros in them.
 func (f frame) setText(i int, err error, text string) error {
 	if err != nil || strings.Contains(text, "\x00") {
-		return cmp.Or(err, status.Runtimef("the text %.80q has a NUL character", text))
+		return cmp.Or(err, status.Runtimef("the string %.80q contains a NUL character", text))
 	}
 	*(**C.char)(f.result(i)) = C.CString(text)
 	return nil
@@ -366,7 +366,7 @@ func pointers(n int) unsafe.Pointer { return C.calloc(C.size_t(max(n, 1)), 8) }
 func (f frame) setTexts(i int, err error, texts []string) error {
 	for _, text := range texts {
 		if err == nil && strings.Contains(text, "\x00") {
-			err = status.Runtimef("the name %.80q has a NUL character", text)
+			err = status.Runtimef("the name %.80q contains a NUL character", text)
 		}
 	}
 	if err != nil {

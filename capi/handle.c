@@ -101,7 +101,7 @@ _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const ch
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument) {
   if (length >= 0 && length <= LT_LONGEST && (length == 0 || data)) return 1;
   explain("%s: argument '%s' is a list at %p of length %lld%s", op, argument, data,
-          (long long)length, length > LT_LONGEST ? ", which no list has" : "");
+          (long long)length, length > LT_LONGEST ? ", which exceeds the maximum" : "");
   return refused();
 }
 
@@ -152,7 +152,7 @@ _Bool lt_check_dtype(int64_t value, const char *op, const char *argument) {
   if (value < TENSOR_QUINT8 || value > TENSOR_QUINT2X4)
     return lt_check_range(value, TENSOR_DTYPE_NONE, LT_DTYPES - 1, op, argument);
   explain(
-      "%s: argument '%s' is %s, a quantized dtype; quantize_per_tensor() makes tensors of these",
+      "%s: argument '%s' is %s, a quantized dtype; use quantize_per_tensor() to create a quantized tensor",
       op, argument, tensor_dtype_name((tensor_dtype)value));
   return refused();
 }
@@ -165,7 +165,7 @@ _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument
 
 _Bool lt_check_word(const char *text, const char *op, const char *argument) {
   if (*text) return 1;
-  explain("%s: argument '%s' is an empty text; leave it out, or give a word", op, argument);
+  explain("%s: argument '%s' is an empty string; omit it, or pass one of its values", op, argument);
   return refused();
 }
 
@@ -218,7 +218,7 @@ static inline tensor_status invoke(lt_frame *frame, const char *op,
     if (status) return status;
   }
   if (!lt_me && !lt_join()) {
-    explain("%s: there is no memory to note the calling thread", op);
+    explain("%s: not enough memory to register the calling thread", op);
     lt_unpin();
     return TENSOR_ERROR_MEMORY;
   }

@@ -23,14 +23,14 @@ typedef struct {
 // room for the next arena (engine/storage/alloc.c).
 static const reserve kAddresses = {
     RLIMIT_AS, PROT_NONE, (size_t)1376 << 20,
-    "libtensor reserves %zu MiB of addresses, which the process's limit of %zu MiB does not leave; "
+    "libtensor reserves %zu MiB of addresses, which exceeds the process's limit of %zu MiB; "
     "raise it (ulimit -v, RLIMIT_AS)"};
 
 // The memory that Go and tensors write to from the start, without the stacks of threads.
 static const reserve kWritten = {
     RLIMIT_DATA, PROT_READ | PROT_WRITE, (size_t)128 << 20,
-    "libtensor writes to %zu MiB of memory from the start on, which the process's limit of %zu MiB "
-    "on data does not leave; raise it (ulimit -d, RLIMIT_DATA)"};
+    "libtensor writes to %zu MiB of memory at the first call, which exceeds the process's limit of %zu MiB "
+    "on data; raise it (ulimit -d, RLIMIT_DATA)"};
 
 // Go has two descriptors from its first timer on and those of its control group, and opens files at
 // its start, some at the same time; the rest is to spare.
@@ -73,7 +73,7 @@ static int make_threads(char *why, size_t size) {
   if (had >= LEAST) return 0;
   lt_dismiss_threads();
   snprintf(why, size,
-           "libtensor needs %d threads, of which the system gives %d; raise the limit on processes "
+           "libtensor needs %d threads, but only %d can be created; raise the limit on processes "
            "(ulimit -u, RLIMIT_NPROC, the pids of a control group) or on memory",
            LEAST, had);
   return 1;
@@ -120,7 +120,7 @@ static int lacks_descriptors(char *why, size_t size) {
   if (error != EMFILE && error != ENFILE) return 0;
   snprintf(
       why, size,
-      "libtensor needs %d file descriptors, of which the system gives %d; close some, or raise "
+      "libtensor needs %d file descriptors, but only %d are available; close some, or raise "
       "their limit (ulimit -n, RLIMIT_NOFILE)",
       DESCRIPTORS, had);
   return 1;

@@ -186,7 +186,7 @@ static tensor_status beyond(const char *digits) {
   strtoull(digits, NULL, 10);
   return refuse(TENSOR_ERROR_VALUE,
                 "Overflow when unpacking long long: %.80s does not fit into 64 bits%s", digits,
-                *digits != '-' && !errno ? " with a sign; dtype uint64 has it" : "");
+                *digits != '-' && !errno ? " with a sign; use dtype uint64" : "");
 }
 
 static tensor_status overflow(tensor_dtype d, const char *number) {
@@ -410,7 +410,7 @@ static tensor_status make(lt_list *l, tensor_t **out) {
   tensor_dtype d = l->dtype, in;
   tensor_status status = TENSOR_OK;
   if (position(l), l->depth)
-    return refuse(TENSOR_ERROR_VALUE, "tensor(): a list has fewer items than its length says");
+    return refuse(TENSOR_ERROR_VALUE, "tensor(): a list was modified during the call");
   if (d == TENSOR_DTYPE_NONE) status = infer(l, &d);
   if (!status && is_integral(d)) status = *l->beyond ? beyond(l->beyond) : check_range(l, d);
   if (!status && l->held == LT_UINTS && d != TENSOR_UINT64) status = widen(l, LT_FLOATS);

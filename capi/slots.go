@@ -120,11 +120,11 @@ func join(c *C.lt_slot) {
 
 func grow() error {
 	if slots.made+chunkSlots > C.LT_MAX_SLOTS {
-		return status.Memoryf("no more handles: %d are in use, which is the most there can be", slots.made)
+		return status.Memoryf("no more handles: %d are in use, which is the maximum", slots.made)
 	}
 	first, err := C.lt_grow(chunkSlots)
 	if first == nil {
-		return status.Memoryf("no more handles: %d are in use, and there is no memory for more: %v", slots.made, err)
+		return status.Memoryf("no more handles: %d are in use, and allocating more failed: %v", slots.made, err)
 	}
 	made := new(chunk)
 	slots.chunks[slots.made/chunkSlots] = made
@@ -193,7 +193,7 @@ func (s *slot) generator() *random.Generator { return s.drawn }
 func (s *slot) node() tensor.Node {
 	n := named[tensor.Node](s.c.name)
 	if n == nil { // a forked child has no graphs of its parent
-		panic(status.Forkedf("node: the node was made before fork(), and a forked child does not inherit autograd graphs; run backward in the process that recorded the graph"))
+		panic(status.Forkedf("node: the node was created before fork(), and a forked child does not inherit autograd graphs; call backward() in the process that created the graph"))
 	}
 	return n
 }

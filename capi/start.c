@@ -116,7 +116,7 @@ static tensor_status restart(const char *op) {
     return TENSOR_ERROR_FORKED;
   }
   if (!lt_reset()) {
-    refuse("%s: there is no memory to start the library in a forked child process", op);
+    refuse("%s: not enough memory to start the library in a forked child process", op);
     return TENSOR_ERROR_MEMORY;
   }
   lt_forget_threads();
@@ -134,7 +134,7 @@ tensor_status lt_start(const char *op) {
   if (lt_state == LT_FORKED) status = restart(op);
   if (lt_state == LT_UNSTARTED) {
     lt_state = LT_STARTING;
-    char why[256] = "there is no memory to start the library";
+    char why[256] = "not enough memory to start the library";
     char **block = lt_make_room(why, sizeof why) ? NULL : arguments();
     if (block && !lt_snapshot()) free(block), block = NULL;
     if (block) {

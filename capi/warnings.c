@@ -29,7 +29,7 @@ TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handl
                                                     tensor_deleter deleter) {
   listener *l = handler ? malloc(sizeof *l) : NULL;
   if (handler && !l) {
-    lt_fail(0, "set_warning_handler: there is no memory to note the handler");
+    lt_fail(0, "set_warning_handler: not enough memory to register the handler");
     return TENSOR_ERROR_MEMORY;
   }
   if (l) *l = (listener){handler, context, deleter, 1};

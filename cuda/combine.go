@@ -66,7 +66,7 @@ func (c *combination) arrange(op string, rows *kernel.Loop) error {
 	for d, size := range rows.Sizes[:rows.Ndim] {
 		self, index, source := rows.Strides[0][d], rows.Strides[1][d], rows.Strides[2][d]
 		if l.ndim == loopDims || c.columnDims == loopDims {
-			return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that do not join; move the tensors to the cpu", op, loopDims)
+			return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that cannot be merged; move the tensors to the cpu", op, loopDims)
 		}
 		if index == 0 && self != 0 {
 			c.columnSizes[c.columnDims], c.columnSelf[c.columnDims], c.columnSource[c.columnDims] = size, self, source

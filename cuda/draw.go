@@ -142,7 +142,7 @@ func (d *drawing) choose(op string, w launch.Drawing) (entry kernels.Entry, err 
 	case random.Binomial:
 		return kernels.Of("draw_binomial", wide), nil
 	}
-	return entry, status.NotImplementedf("%s is not implemented on cuda, which has no such distribution; move the tensors to the cpu", op)
+	return entry, status.NotImplementedf("%s is not implemented on cuda, which does not support this distribution; move the tensors to the cpu", op)
 }
 
 var smallest, largest = kernel.Get("amin"), kernel.Get("amax")

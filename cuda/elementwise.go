@@ -113,7 +113,7 @@ func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operand
 			return err
 		}
 		if k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole {
-			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.memory[i], l.compute[i])
+			return status.NotImplementedf("%s: not implemented for operands of dtype %v when computing in %v", op, l.memory[i], l.compute[i])
 		}
 	}
 	return nil

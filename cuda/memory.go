@@ -292,7 +292,7 @@ func (m *machine) exhausted(op string, size int64) error {
 	if a.Limit > 0 {
 		limit = fmt.Sprintf("; the limit is %s, of which %s are taken", readable(a.Limit), readable(a.Reserved))
 	}
-	return status.Memoryf("%s: CUDA out of memory. Tried to allocate %s. Device cuda:%d has %s in all, of which %s are free; tensors hold %s, and no block is kept for reuse%s",
+	return status.Memoryf("%s: CUDA out of memory. Tried to allocate %s. Device cuda:%d has %s in all, of which %s are free; tensors hold %s, and no block is cached for reuse%s",
 		op, readable(size), m.index, readable(total), readable(free), readable(a.InUse), limit)
 }
 

@@ -42,7 +42,7 @@ func (p *pinned) Pin(op string, nbytes int64) (at unsafe.Pointer, err error) {
 		return nil, status.Memoryf("%s: cannot allocate %d bytes", op, nbytes)
 	}
 	if why := absence(); why != "" {
-		return nil, status.Runtimef("%s: pinned memory needs an accelerator, and there is none: %s", op, why)
+		return nil, status.Runtimef("%s: pinned memory requires an accelerator, but none is available: %s", op, why)
 	}
 	size := (nbytes + pinnedGrain - 1) / pinnedGrain * pinnedGrain
 	err = current(op, func() error {
@@ -57,7 +57,7 @@ func (p *pinned) Pin(op string, nbytes int64) (at unsafe.Pointer, err error) {
 				found, err = driver.Pin(size)
 			}
 			if driver.OutOfMemory(err) {
-				return status.Memoryf("%s: CUDA out of memory. Tried to pin %s of the host's", op, readable(size))
+				return status.Memoryf("%s: CUDA out of memory. Tried to pin %s of host memory", op, readable(size))
 			}
 			if err != nil {
 				return failed(op, "cuMemHostAlloc", err)

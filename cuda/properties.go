@@ -98,7 +98,7 @@ func (work) CanAccessPeer(op string, d, peer device.Device) (can bool, err error
 	}
 	err = on(op, d, func(m *machine) error {
 		if m.card == other {
-			return status.Runtimef("%s: %v is not a peer of its own", op, d)
+			return status.Runtimef("%s: a device is not a peer of itself (%v)", op, d)
 		}
 		n, err := m.at.CanAccessPeer(other.at)
 		can = n != 0

@@ -43,7 +43,7 @@ func reduce(op string, w launch.Reduction) error {
 		return nil
 	}
 	if l.Kept > reducedDims || l.Reduced > reducedDims {
-		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions apart from each other; contiguous() joins them", op, reducedDims)
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that cannot be merged; call contiguous() first", op, reducedDims)
 	}
 	if err := converts(op, l.Memory, l.Compute, l.OutMemory[0], l.OutMemory[1]); err != nil {
 		return err

@@ -47,7 +47,7 @@ func sort(op string, w launch.Sorting) error {
 		n = self.Sizes()[w.Dim]
 	}
 	if n > mostSorted {
-		return status.Runtimef("%s: a dimension of size %d is longer than the %d elements that can be sorted", op, n, int64(mostSorted))
+		return status.Runtimef("%s: a dimension of size %d exceeds the maximum of %d elements for sorting", op, n, int64(mostSorted))
 	}
 	var order []int // of the dimensions, with that of the lines last
 	for d := range self.Dim() {

@@ -30,7 +30,7 @@ func unique(op string, w launch.Distinct) (launch.Groups, error) {
 		return launch.Groups{}, err
 	}
 	if n > mostSorted {
-		return launch.Groups{}, status.Runtimef("%s: %d elements are more than the %d that can be sorted", op, n, int64(mostSorted))
+		return launch.Groups{}, status.Runtimef("%s: %d elements exceed the maximum of %d for sorting", op, n, int64(mostSorted))
 	}
 	sc := owner.Scope{Op: op}
 	defer sc.Close()

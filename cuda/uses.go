@@ -27,7 +27,7 @@ func (m *machine) uses(s *storage.Storage) {
 func use(op string, w launch.Using) error {
 	m, err := named(op, w.Stream)
 	if err == nil && m.device() != w.Of.Device() {
-		err = status.Runtimef("%s: a stream of %v does not use a tensor on %v", op, m.device(), w.Of.Device())
+		err = status.Runtimef("%s: the stream is on %v, but the tensor is on %v", op, m.device(), w.Of.Device())
 	}
 	if err == nil {
 		m.uses(w.Of.Storage())

@@ -98,7 +98,7 @@ static void hooks(void) {
   FAILS(run(y), TENSOR_ERROR_VALUE, "no gradients today");
   OK(tensor_remove_hook(number));
   OK(tensor_register_hook(y, foreign, &ten, drop, &number));
-  FAILS(run(y), TENSOR_ERROR_TYPE, "made what is not a live tensor");
+  FAILS(run(y), TENSOR_ERROR_TYPE, "returned a value that is not a live tensor");
   FAILS(tensor_register_hook(y, NULL, &ten, drop, &number), TENSOR_ERROR_VALUE,
         "register_hook: argument 'hook' is NULL");
   CHECK(ten.dropped == 2 && three.dropped == 0 && grad_of(x) == 66);
@@ -351,7 +351,7 @@ static void saving(void) {
   CHECK(grad_of(x) == 200);
   tensor_free(y);
   CHECK(packed_now == 0 && savers_dropped == 1);
-  FAILS(tensor_pop_saved_tensors_hooks(), TENSOR_ERROR_RUNTIME, "the thread has pushed no hooks");
+  FAILS(tensor_pop_saved_tensors_hooks(), TENSOR_ERROR_RUNTIME, "no saved-tensor hooks are active on this thread");
   tensor_free(x);
 }
 
@@ -378,7 +378,7 @@ static void opened(void) {
   FAILS(tensor_node_pack_saved(node, "self", 0, pack, unpack, drop_packed, NULL, drop_savers),
         TENSOR_ERROR_RUNTIME, "whose hooks have already been set");
   FAILS(tensor_node_pack_saved(node, "self", 1, pack, unpack, drop_packed, NULL, drop_savers),
-        TENSOR_ERROR_INDEX, "MulBackward0 has saved 1 tensors as self: there is no number 1");
+        TENSOR_ERROR_INDEX, "index 1 is out of range: MulBackward0 saved 1 tensors as self");
   CHECK(packed_now == 1 && !savers_dropped);
   tensor_t *grad = floats((const float[]){1, 1, 1}, SIZE, 1);
   const tensor_t *given = grad;
@@ -592,7 +592,7 @@ static tensor_status endless(void *context, tensor_t **given, int64_t given_len,
 
 static void *without_end(void *context) {
   FAILS(endless(context, NULL, 0, NULL, 0), TENSOR_ERROR_RUNTIME,
-        "within each other too often for the stack");
+        "nested too deeply for the stack");
   return NULL;
 }
 

@@ -125,7 +125,7 @@ static void refused_by_the_system(void) {
   tensor_storage_t *storage = NULL;
   OK(tensor_untyped_storage(a, &storage));
   FAILS(tensor_storage_share_memory_(storage), TENSOR_ERROR_MEMORY,
-        "unable to make 4194304 bytes of shared memory: file too large");
+        "unable to create 4194304 bytes of shared memory: file too large");
   char made[80];
   snprintf(made, sizeof made, "%s/made", folder);
   tensor_storage_t *mapped = NULL;
@@ -167,7 +167,7 @@ static void older_files(void) {
         "7 bytes are left");
   write_file("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.cos\nsystem\n.", 27);
   FAILS(tensor_load(path, NULL, false, &structure, &tensors, &n), TENSOR_ERROR_RUNTIME,
-        "os.system, which is refused");
+        "os.system, which is not allowed");
 }
 
 static void archives(void) {

@@ -144,7 +144,7 @@ static void casts(void) {
   OK(tensor_is_autocast_cache_enabled(&on));
   CHECK(depth == 0 && on && product(a) == TENSOR_FLOAT32);
   FAILS(tensor_set_autocast_enabled("mps", true), TENSOR_ERROR_RUNTIME,
-        "autocast has no operators for devices of type 'mps'");
+        "autocast is not supported for device type 'mps'");
   FAILS(tensor_set_autocast_dtype("cpu", TENSOR_INT32), TENSOR_ERROR_RUNTIME,
         "dtype must be a floating-point dtype, but is int32");
   FAILS(tensor_set_autocast_dtype("cpu", TENSOR_DTYPE_NONE), TENSOR_ERROR_RUNTIME,

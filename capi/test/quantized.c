@@ -31,12 +31,12 @@ static void numbers(void) {
   OK(tensor_q_scale(sum, &scale));
   CHECK(scale == 0.2);
   FAILS(tensor_add(q, q, tensor_int(1), &none), TENSOR_ERROR_NOT_IMPLEMENTED,
-        "add is not implemented for quantized tensors; dequantize() converts");
+        "add is not implemented for quantized tensors; call dequantize() first");
   FAILS(tensor_quantize_per_tensor(x, -0.1, 10, TENSOR_QUINT8, &none), TENSOR_ERROR_RUNTIME,
         "a scale must be positive");
   FAILS(tensor_quantize_per_tensor(x, 0.1, 10, TENSOR_QUINT4X2, &none), TENSOR_ERROR_RUNTIME,
-        "several elements in a byte");
-  FAILS(tensor_copy_(x, q, false), TENSOR_ERROR_RUNTIME, "dequantize() converts");
+        "several elements into a byte");
+  FAILS(tensor_copy_(x, q, false), TENSOR_ERROR_RUNTIME, "call dequantize() first");
   CHECK(none == NULL);
   char *text = NULL;
   OK(tensor_to_string(q, 4, 1000, 3, 80, -1, &text));
@@ -73,7 +73,7 @@ static void dispatched(void) {
         strstr(text, "sort\tkind\tsparse_coo\trefused\n"));
   tensor_string_free(text);
   FAILS(tensor_dispatch_table("nope", &text), TENSOR_ERROR_RUNTIME,
-        "no operator of tensors is called 'nope'");
+        "operator 'nope' does not exist");
 }
 
 int main(void) {

@@ -35,7 +35,7 @@ static void coordinates(void) {
         TENSOR_ERROR_RUNTIME, "size is 2 but found index 2");
   FAILS(tensor_indices(s, &none), TENSOR_ERROR_RUNTIME, "uncoalesced");
   FAILS(tensor_exp(s, &none), TENSOR_ERROR_NOT_IMPLEMENTED,
-        "exp is not implemented for sparse_coo tensors; to_dense() converts");
+        "exp is not implemented for sparse_coo tensors; convert with to_dense()");
   CHECK(none == NULL);
   tensor_free(at), tensor_free(values), tensor_free(s), tensor_free(t), tensor_free(dense);
 }

@@ -67,7 +67,7 @@ static void leaves(void) {
   OK(tensor_transform_level(&now));
   CHECK(now == outer);
   FAILS(tensor_vmap_end(inner), TENSOR_ERROR_RUNTIME, "no vmap with the number");
-  FAILS(tensor_transform_leave(inner), TENSOR_ERROR_RUNTIME, "in no transform with the number");
+  FAILS(tensor_transform_leave(inner), TENSOR_ERROR_RUNTIME, "no transform of level");
   OK(tensor_transform_leave(0));
   OK(tensor_transform_level(&now));
   CHECK(now == 0);

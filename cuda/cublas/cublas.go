@@ -41,7 +41,7 @@ var Find = sync.OnceValues(func() (bool, error) {
 	}
 	found, why := cublas.Open()
 	if !found && cublas.Named() {
-		return false, fmt.Errorf("%s names no cuBLAS that can be used: %w", cublas.Variable, why)
+		return false, fmt.Errorf("%s does not name a usable cuBLAS library: %w", cublas.Variable, why)
 	}
 	return found, nil
 })

@@ -56,20 +56,20 @@ static void open_driver(void) {
   CUresult (*initialise)(unsigned) = (CUresult (*)(unsigned))dlsym(driver, "cuInit");
   CUresult (*version)(int *) = (CUresult (*)(int *))dlsym(driver, "cuDriverGetVersion");
   if (!initialise || !version) {
-    refuse(CUDA_ERROR_NO_DEVICE, "no driver: libcuda.so.1 is not one of CUDA", "", "");
+    refuse(CUDA_ERROR_NO_DEVICE, "no driver: libcuda.so.1 is not a CUDA driver", "", "");
     return;
   }
   int has = 0;
   CUresult failed = initialise(0);
   if (failed != CUDA_SUCCESS) {
-    refuse_for(failed, "the driver refuses to start: %s, %s");
+    refuse_for(failed, "initialization of the driver failed: %s, %s");
   } else if ((failed = version(&has)) != CUDA_SUCCESS) {
-    refuse_for(failed, "the driver does not tell its version: %s, %s");
+    refuse_for(failed, "the version of the driver is unknown: %s, %s");
   } else if (has < OLDEST_VERSION) {
     char old[16];
     snprintf(old, sizeof old, "%d.%d", has / 1000, has % 1000 / 10);
     refuse(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-           "the driver is too old: it is for CUDA %s, and 12.4 or newer is needed", old, "");
+           "the driver is too old: it supports CUDA %s, but 12.4 or newer is required", old, "");
   }
 }
 

@@ -157,7 +157,7 @@ def test_indices_of_weights(dtype):
 
 def test_errors():
     x = torch.zeros(3, device="cuda")
-    with pytest.raises(RuntimeError, match="uniform_: a generator of mt19937 draws on the cpu; Generator.device='cuda'. makes one of philox"):
+    with pytest.raises(RuntimeError, match="uniform_: mt19937 generators support only the cpu; use Generator.device='cuda'., a philox generator"):
         x.uniform_(generator=torch.Generator())
     with pytest.raises(RuntimeError, match="expected from <= to"):
         x.uniform_(3, 1)

@@ -23,6 +23,7 @@ OUTSIDE = {
 }
 LANGUAGES = {"c": "C", "cpp": "C++", "python": "Python", "py": "Python", "js": "Node", "ts": "Node", "go": "Go"}
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
+IMAGE = re.compile(r"!\[([^\]]*)\]\((?!\w+:)([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 BLOCKS = re.compile(r"(?:^```(?:%s)\n(?:(?!```).*\n)*```\n\n?){2,}" % "|".join(LANGUAGES), re.MULTILINE)
 BLOCK = re.compile(r"^```(\w+)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
@@ -105,7 +106,15 @@ def relinked(text, source, uri, labels):
         up = "../" * (len(PurePosixPath(uri).parts) - 1)
         return f"[{words}]({up}{there}{fragment or ''})"
 
-    return LINK.sub(replace, text)
+    def place(image):
+        """Returns an image of docs/ with its path from the page."""
+        path = normal(source.parent / image[2])
+        if not (ROOT / path).exists():
+            raise PluginError(f"{source}: there is no {image[2]}")
+        up = "../" * (len(PurePosixPath(uri).parts) - 1)
+        return f"![{image[1]}]({up}{path.relative_to('docs')})"
+
+    return LINK.sub(replace, IMAGE.sub(place, text))
 
 
 def normal(path):

@@ -170,7 +170,7 @@ func cast(c Ctx, t *tensor.Tensor, to dtype.DType) (*tensor.Tensor, error) {
 func autocastRow(op, name string) (int, error) {
 	row := slices.IndexFunc(AutocastDevices[:], func(t device.Type) bool { return t.String() == name })
 	if row < 0 {
-		return 0, status.Runtimef("%s: autocast has no operators for devices of type '%s'; it has for cpu and cuda", op, name)
+		return 0, status.Runtimef("%s: autocast is not supported for device type '%s'; use cpu or cuda", op, name)
 	}
 	return row, nil
 }

@@ -76,7 +76,7 @@ func Composed() *Backend { return &composed }
 // Kind is a key's place in the table of backends.
 type Kind struct {
 	Name    string // name in errors: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
-	Instead string // what to do after an error: "to_dense() converts"
+	Instead string // what to do after an error: "convert with to_dense()"
 	// Errors maps an operator to the constructor of its "not supported" errors, by default NotImplementedf.
 	Errors map[string]func(format string, args ...any) error
 	// Serve, if not nil, creates the backend at its first use: creating one of boxed calls takes long.
@@ -140,9 +140,9 @@ func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
 	if key&tensor.Sparse != 0 {
 		switch {
 		case read&tensor.Sparse == 0:
-			return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; pass a strided one", op, kindOf(key).Name)
+			return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; use a strided tensor", op, kindOf(key).Name)
 		case all&tensor.Quantized != 0:
-			return status.NotImplementedf("%s: a call has either %s tensors or quantized ones; to_dense() and dequantize() convert", op, kindOf(key).Name)
+			return status.NotImplementedf("%s: %s and quantized tensors cannot be mixed in one call; convert with to_dense() or dequantize()", op, kindOf(key).Name)
 		case all&tensor.Named != 0:
 			return Refused(op, tensor.Named)
 		}

@@ -33,7 +33,7 @@ func (c Ctx) DispatchTable(name string) (string, error) {
 		}
 	}
 	if b.Len() == 0 {
-		return "", status.Runtimef("dispatch_table: no operator of tensors is called '%s'", name)
+		return "", status.Runtimef("dispatch_table: operator '%s' does not exist", name)
 	}
 	return b.String(), nil
 }

@@ -122,7 +122,7 @@ func (c Ctx) leave(transform string, level int64) error {
 		return err
 	}
 	if !c.within(l) {
-		return status.Runtimef("%s: the %s with the number %d is another thread's, which alone ends it", op, transform, level)
+		return status.Runtimef("%s: %s level %d was started by another thread, which must end it", op, transform, level)
 	}
 	return c.end(op, l.Outer)
 }
@@ -163,7 +163,7 @@ func (c Ctx) TransformLeave(level int64) error {
 	const op = "transform_leave"
 	l := numbered(level)
 	if level != 0 && (l == nil || !c.within(l)) {
-		return status.Runtimef("%s: the thread is in no transform with the number %d", op, level)
+		return status.Runtimef("%s: no transform of level %d is active on this thread", op, level)
 	}
 	return c.end(op, l)
 }
@@ -180,7 +180,7 @@ func underWay(op, transform string, number int64) (*tensor.Level, error) {
 	if l := numbered(number); l != nil && l.Forward == (transform == "jvp") {
 		return l, nil
 	}
-	return nil, status.Runtimef("%s: no %s with the number %d is under way", op, transform, number)
+	return nil, status.Runtimef("%s: no %s of level %d is active", op, transform, number)
 }
 
 // innermost returns the innermost level of tensors, or nil if none is wrapped.

@@ -24,7 +24,7 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 		return nil, err
 	}
 	if d := primal.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
-		return nil, status.Runtimef("%s: tangents are of tensors of floating-point or complex dtypes, but got a primal of %v", op, d)
+		return nil, status.Runtimef("%s: a tensor with a tangent must have a floating-point or complex dtype, but the primal has %v", op, d)
 	}
 	if !slices.Equal(primal.Sizes(), tangent.Sizes()) { // rejected
 		return tensor.Pair(op, primal, tangent, nil, l)
@@ -126,7 +126,7 @@ func sameLevels(a, b *tensor.Tensor) bool {
 func ordered(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	sizes := primal.Sizes()
 	if !slices.Equal(tangent.Sizes(), sizes) {
-		return nil, status.Runtimef("a tangent has the sizes of its primal, %v, but got %v; another thread has changed an operand", sizes, tangent.Sizes())
+		return nil, status.Runtimef("a tangent must have the sizes of its primal, %v, but has %v; another thread changed an operand during the call", sizes, tangent.Sizes())
 	}
 	if primal.Numel() == 0 || sameStrides(sizes, tangent.Strides(), primal.Strides()) {
 		return tangent.Alias(), nil
@@ -312,7 +312,7 @@ func Pair(op string, c Ctx, primal, tangent *tensor.Tensor, l *tensor.Level) (*t
 		return tensor.Pair(op, primal, tangent, nil, l)
 	}
 	if inner.Forward { // of which neither is a result here: calls are made at innermost levels first
-		return nil, status.Runtimef("%s: a primal or a tangent is a tensor of a transform inside of the one that they are for", op)
+		return nil, status.Runtimef("%s: a primal or tangent belongs to a nested transform", op)
 	}
 	all, err := Take(c, primal, inner)
 	if err != nil {

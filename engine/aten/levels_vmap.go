@@ -11,7 +11,7 @@ import (
 func (c Ctx) VmapBegin(size int64, randomness string) (int64, error) {
 	const op = "vmap_begin"
 	if size < 0 {
-		return 0, status.Runtimef("%s: expected a number of examples, but got %d", op, size)
+		return 0, status.Runtimef("%s: the batch size must not be negative, but got %d", op, size)
 	}
 	if !slices.Contains([]string{"error", "different", "same"}, randomness) {
 		return 0, status.Runtimef("Only allowed values for randomness are 'error', 'different', or 'same'. Got %s", randomness)

@@ -78,7 +78,7 @@ func (c Ctx) IsInferenceModeEnabled() (bool, error) { return c.Inferring(), nil 
 // set changes the thread's modes.
 func (c Ctx) set(op string, change func(*Modes)) error {
 	if c.modes == nil {
-		return status.Runtimef("%s: the call comes from no thread whose modes it could set; make it of With", op)
+		return status.Runtimef("%s: modes belong to a thread, and this call has none; call it through With", op)
 	}
 	change(c.modes)
 	return nil

@@ -41,6 +41,6 @@ func TestModesAreOfTheCallsThread(t *testing.T) {
 // A call of no thread has nothing that it could set.
 func TestModesOfNoThread(t *testing.T) {
 	var c Ctx
-	assert.ErrorContains(t, c.SetDefaultDevice(meta), "set_default_device: the call comes from no thread")
-	assert.ErrorContains(t, c.SetGradEnabled(false), "set_grad_enabled: the call comes from no thread")
+	assert.ErrorContains(t, c.SetDefaultDevice(meta), "set_default_device: modes belong to a thread")
+	assert.ErrorContains(t, c.SetGradEnabled(false), "set_grad_enabled: modes belong to a thread")
 }

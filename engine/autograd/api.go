@@ -23,7 +23,7 @@ func SetRequiresGrad(c aten.Ctx, self *tensor.Tensor, on bool) error {
 		if on {
 			return nil
 		}
-		return status.Runtimef("you can only change requires_grad flags of leaf variables; this tensor was made by %s. If you want to use a computed variable in a subgraph that doesn't "+
+		return status.Runtimef("you can only change requires_grad flags of leaf variables; this tensor was computed by %s. If you want to use a computed variable in a subgraph that doesn't "+
 			"require differentiation use var_no_grad = var.detach()", nameOf(self))
 	case on:
 		if !wanted(self) {
@@ -412,7 +412,7 @@ func (r *run) aim(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge,
 			return goals, err
 		}
 		if e.Node == nil {
-			return goals, status.Runtimef("One of the differentiated Tensors does not require grad: number %d of inputs", i)
+			return goals, status.Runtimef("One of the differentiated Tensors does not require grad: inputs[%d]", i)
 		}
 		goals = append(goals, e)
 	}
@@ -433,7 +433,7 @@ func at(list []*tensor.Tensor, i int) *tensor.Tensor {
 func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	if grad == nil {
 		if t.Numel() != 1 {
-			return nil, status.Runtimef("grad can be implicitly created only for scalar outputs, not for shape %v; give one for number %d", t.Sizes(), i)
+			return nil, status.Runtimef("grad can be implicitly created only for scalar outputs, but output %[2]d has shape %[1]v; pass a gradient", t.Sizes(), i)
 		}
 		if t.DType().IsComplex() {
 			return nil, status.Runtimef("grad can be implicitly created only for real scalar outputs but got %v", t.DType())

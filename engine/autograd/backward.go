@@ -205,7 +205,7 @@ func (r *run) visit(p *pending) error {
 	}
 	if n.leaf != nil {
 		if v := variableOf(n.leaf); p.grads[0] != nil && (v.node != nil || v.view != nil) {
-			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: what it views was written to since it was used", n.leaf.Sizes())
+			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: its base was written to after it was used", n.leaf.Sizes())
 		}
 		if v := variableOf(n.leaf); p.grads[0] != nil && v.requires {
 			if err := v.accumulate(r.c, n.leaf, p.grads[0], r.create); err != nil {
@@ -342,7 +342,7 @@ func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, size
 // backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
 func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
-		return status.Runtimef("a gradient of sizes %v does not fit the leaf, whose data of other sizes, %v, was set since it was used", grad.Sizes(), t.Sizes())
+		return status.Runtimef("a gradient of sizes %v does not match the leaf: its data was replaced after it was used, and now has sizes %v", grad.Sizes(), t.Sizes())
 	}
 	for {
 		before, set := v.kept()

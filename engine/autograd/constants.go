@@ -34,7 +34,7 @@ func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor)
 
 // missing returns the error of a backward pass that needs a missing derivative.
 func (s *steps) missing(what string) *tensor.Tensor {
-	s.Check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; detach() gives a tensor without a history", what))
+	s.Check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; use detach() on its arguments", what))
 	return nil
 }
 

@@ -16,11 +16,11 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 		return nil, err
 	}
 	if transformed(inputs) || transformed(outputs) {
-		return nil, status.NotImplementedf("%s: functions of the program's, which see all examples at once, are not implemented inside vmap; write %s with operators", name, name)
+		return nil, status.NotImplementedf("%s: custom functions are not implemented inside vmap, because they would receive batched tensors; write %s with operators", name, name)
 	}
 	for i, k := range constant {
 		if k < 0 || k >= int64(len(outputs)) {
-			return nil, status.Indexf("%s: constant[%d] is %d, which is no position of one of %d outputs", op, i, k, len(outputs))
+			return nil, status.Indexf("%s: constant[%d] is %d, which is out of range for %d outputs", op, i, k, len(outputs))
 		}
 	}
 	if !recording(c, inputs...) {
@@ -199,7 +199,7 @@ func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results in
 				"two Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations).", n.call())
 		}
 	case v != nil && v.wanted() && v.creationMeta != noGradView:
-		return status.Runtimef("%s: output %d requires grad, and is none of the inputs, which can be written to in place; compute outputs under no_grad", n.call(), i)
+		return status.Runtimef("%s: output %d requires grad, but is not one of the inputs; compute outputs under no_grad", n.call(), i)
 	}
 	return nil
 }

@@ -14,5 +14,5 @@ import (
 func init() {
 	tensor.WantGradient = func(t *tensor.Tensor) { track(t).requires = true }
 	tensor.HideLeaf = func(t *tensor.Tensor) { variableOf(t).hidden = true }
-	aten.Register(tensor.Gradient, &aten.Kind{Name: "differentiated", Instead: "detach() gives one without a history", Backend: formulas})
+	aten.Register(tensor.Gradient, &aten.Kind{Name: "differentiated", Instead: "use detach()", Backend: formulas})
 }

@@ -374,7 +374,7 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 		return taken
 	}
 	if taken.Dim() != len(sizes) { // reshaped by hooks of saved tensors
-		s.Check(status.Runtimef("backward: the index has sizes %v, and those of what was scattered to are %v", index.Sizes(), sizes))
+		s.Check(status.Runtimef("backward: the index has sizes %v, but the tensor that was scattered to has sizes %v", index.Sizes(), sizes))
 	}
 	var pad []int64
 	for d := len(sizes) - 1; d >= 0; d-- {

@@ -201,9 +201,9 @@ func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, m
 	m, n := q.Sizes()[max(q.Dim()-2, 0)], r.Sizes()[r.Dim()-1]
 	switch {
 	case mode == "r":
-		s.Check(status.Runtimef("linalg.qr: the derivative depends on Q, which mode='r' does not compute; take mode='reduced'"))
+		s.Check(status.Runtimef("linalg.qr: the derivative depends on Q, which mode='r' does not compute; use mode='reduced'"))
 	case mode == "complete" && m > n:
-		s.Check(status.Runtimef("linalg.qr: with mode='complete' the decomposition of %d by %d matrices, with more rows than columns, has no derivative; take mode='reduced'", m, n))
+		s.Check(status.Runtimef("linalg.qr: with mode='complete' the decomposition of %d by %d matrices, with more rows than columns, has no derivative; use mode='reduced'", m, n))
 	}
 	if m >= n {
 		return s.squareQR(hasQ, hasR, gradQ, gradR, q, r)
@@ -502,7 +502,7 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 // is its gradient.
 func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVectors, a, b, values, vectors *tensor.Tensor) *tensor.Tensor {
 	if b != nil {
-		s.Check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; give A = L^-1 A L^-H, with L the Cholesky factor of B"))
+		s.Check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; pass A = L^-1 A L^-H, with L the Cholesky factor of B"))
 	}
 	var made *tensor.Tensor
 	if hasVectors {

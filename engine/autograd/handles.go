@@ -26,7 +26,7 @@ func with(self tensor.Node, f func(n *Node) error) error {
 		n.retain()
 	case weak:
 		if n = h.Node; !n.revive() {
-			return status.Runtimef("the node %s is gone: no tensor, later call or handle that keeps it refers to it any more", n.name)
+			return status.Runtimef("the node %s was freed: no tensor, node or owning handle refers to it any more", n.name)
 		}
 	}
 	defer n.Release()
@@ -116,7 +116,7 @@ func NodeEdge(_ aten.Ctx, self tensor.Node, i int64) (to tensor.Node, output int
 func NodeCall(c aten.Ctx, self tensor.Node, grads []*tensor.Tensor) (made []*tensor.Tensor, err error) {
 	err = with(self, func(n *Node) error {
 		if len(grads) != len(n.outputs) {
-			return status.Typef("%s takes one gradient for each of its results, %d, but %d are given", n.name, len(n.outputs), len(grads))
+			return status.Typef("%s expects %d gradients, one for each result, but got %d", n.name, len(n.outputs), len(grads))
 		}
 		if !slices.ContainsFunc(grads, func(grad *tensor.Tensor) bool { return grad != nil }) {
 			made = make([]*tensor.Tensor, len(n.edges))
@@ -186,7 +186,7 @@ func NodeResult(_ aten.Ctx, self tensor.Node, output int64) (made *tensor.Tensor
 	const op = "node_result"
 	err = with(self, func(n *Node) error {
 		if output < 0 || output >= int64(len(n.outputs)) || n.outputs[output].dtype.Category() < dtype.Floating {
-			return status.Indexf("%s: %s has no result %d with a gradient: it has %d results", op, n.name, output, len(n.outputs))
+			return status.Indexf("%s: output %[3]d of %[2]s has no gradient: the node has %[4]d outputs", op, n.name, output, len(n.outputs))
 		}
 		if n.leaf != nil {
 			made = n.leaf.Alias()

@@ -78,7 +78,7 @@ func NodePackSaved(c aten.Ctx, self tensor.Node, name string, i int64, pack, unp
 		place := n.place(name, i)
 		switch {
 		case place < 0:
-			return status.Indexf("%s: %s has saved %d tensors as %s: there is no number %d", op, n.name, n.count(name), name, i)
+			return status.Indexf("%s: index %[5]d is out of range: %[2]s saved %[3]d tensors as %[4]s", op, n.name, n.count(name), name, i)
 		case n.saved[place].parcel != nil:
 			return status.Runtimef("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed; %s saved %s by hooks", n.name, name)
 		case n.saved[place].t == nil:

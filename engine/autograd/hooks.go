@@ -228,14 +228,14 @@ func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, d
 	}
 	if n, _ := current(self); n != nil {
 		defer n.Release()
-		return 0, status.Runtimef("post accumulate grad hooks cannot be registered on non-leaf tensors; this one was made by %s", n.name)
+		return 0, status.Runtimef("post accumulate grad hooks cannot be registered on non-leaf tensors; this one was computed by %s", n.name)
 	}
 	return variableOf(self).listen().after.add(function, data, deleter, 0, self), nil
 }
 
 func hookable(op string, self *tensor.Tensor, function uintptr) error {
 	if isTransformed(self) {
-		return status.NotImplementedf("%s inside vmap or jvp: a hook would be called with the gradients of all examples at once, and without tangents; register it on a tensor outside", op)
+		return status.NotImplementedf("%s inside vmap or jvp: a hook would receive the batched gradients, without tangents; register it on a tensor outside of the transform", op)
 	}
 	if !wanted(self) {
 		return status.Runtimef("cannot register a hook on a tensor that doesn't require gradient")

@@ -38,7 +38,7 @@ func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tenso
 		seeds := make([]*tensor.Tensor, len(grads))
 		for i, t := range outputs {
 			if t.MappedBy(int64(l.Number)) {
-				s.Check(status.NotImplementedf("autograd.grad inside vmap: number %d of outputs is another one for each example, and others, with gradients of which each has its own, are the same for all", i))
+				s.Check(status.NotImplementedf("autograd.grad inside vmap: outputs[%d] is batched, and other outputs are not but have batched gradients", i))
 			}
 			if grads[i] != nil {
 				seeds[i] = s.Keep(aten.Take(c, grads[i], l))
@@ -87,7 +87,7 @@ func covered(outputs, inputs []*tensor.Tensor) error {
 		for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
 			for i, input := range inputs {
 				if !input.MappedBy(int64(w.Level.Number)) {
-					return status.NotImplementedf("autograd.grad inside vmap: number %d of inputs is the same for all examples, of which each has a gradient of its own; func.grad gives these", i)
+					return status.NotImplementedf("autograd.grad inside vmap: inputs[%d] is not batched, but its gradients are; use func.grad to compute them", i)
 				}
 			}
 		}
@@ -144,7 +144,7 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 		for i, t := range inputs {
 			of[i] = primal(t)
 			if slope := tangent(t); slope != nil && leads(slope, of[i]) {
-				s.Check(status.NotImplementedf("autograd.grad inside jvp: the tangent of number %d of inputs is computed of the input itself; func.grad takes inputs of its own", i))
+				s.Check(status.NotImplementedf("autograd.grad inside jvp: the gradient with respect to inputs[%d] is not implemented, because its tangent depends on the input; use func.grad", i))
 			}
 		}
 		slopes := make([]*tensor.Tensor, len(inputs))

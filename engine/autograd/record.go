@@ -72,7 +72,7 @@ func beginView(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*ten
 // record creates the node of the call, with an edge for each operand.
 func (r *call) record(name string, operands []*tensor.Tensor) error {
 	if transformed(operands) {
-		return status.NotImplementedf("%s inside vmap is not recorded for tensors that stand for one of many examples", name)
+		return status.NotImplementedf("%s inside vmap is not differentiable for batched tensors", name)
 	}
 	if r.out != nil {
 		r.was = variableOf(r.out).lying(r.out)
@@ -472,5 +472,5 @@ func refuse(c aten.Ctx, op string, tensors ...*tensor.Tensor) error {
 	if !recording(c, tensors...) {
 		return nil
 	}
-	return status.NotImplementedf("%s is not differentiable; give it tensors that do not require grad: detach(), or call it under no_grad()", op)
+	return status.NotImplementedf("%s is not differentiable; call detach() on its arguments, or call it under no_grad()", op)
 }

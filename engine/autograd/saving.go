@@ -70,7 +70,7 @@ func PopSavedTensorsHooks(c aten.Ctx) error {
 	const op = "pop_saved_tensors_hooks"
 	s := popped(c.Saving())
 	if s == nil {
-		return status.Runtimef("%s: the thread has pushed no hooks that it has not popped", op)
+		return status.Runtimef("%s: no saved-tensor hooks are active on this thread", op)
 	}
 	err := c.SaveBy(op, s.below)
 	s.release()
@@ -132,11 +132,11 @@ func (p *parcel) open(c aten.Ctx, n *Node) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	if t == nil {
-		return nil, status.Typef("Output of saved tensor unpack_hook expected to be a Tensor but got none, for what %s saved", n.name)
+		return nil, status.Typef("Output of saved tensor unpack_hook expected to be a Tensor but got None, for a tensor that %s saved", n.name)
 	}
 	defer t.Release()
 	if want := p.like.sizes(); !slices.Equal(t.Sizes(), want) {
-		return nil, status.Runtimef("saved_tensors_hooks: unpack returned a tensor of shape %v for one of shape %v that %s saved; return the shape that pack was given",
+		return nil, status.Runtimef("saved_tensors_hooks: unpack_hook returned a tensor of shape %v for a saved tensor of shape %v of %s; return a tensor of the shape that pack_hook received",
 			t.Sizes(), want, n.name)
 	}
 	return t.Plain(), nil

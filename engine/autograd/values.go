@@ -107,7 +107,7 @@ func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	case grad.Dual() == nil && partsOf(t) == nil: // of a backward pass for all batch elements
 		return grad.Alias(), nil
 	default:
-		return nil, status.NotImplementedf("a gradient that is another one for each example of vmap, or has a tangent, is none of a tensor without")
+		return nil, status.NotImplementedf("a batched gradient, or one with a tangent, cannot be assigned to a tensor that is not batched, or has no tangent")
 	}
 	p := partsOf(t)
 	if p == nil && grad.Layout() == tensor.COO {

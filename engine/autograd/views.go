@@ -449,7 +449,7 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 	inner := s.inner
 	if i > 0 {
 		if iter.SelfOverlaps(part) {
-			s.Check(status.NotImplementedf("%s: the gradient of values that were written to a view of sizes %v and strides %v, of which several elements lie at one place; clone() the view", n.name, part.Sizes(), part.Strides()))
+			s.Check(status.NotImplementedf("%s: the gradient of values written to a view of sizes %v and strides %v, several elements of which refer to a single memory location, is not implemented; clone() the view", n.name, part.Sizes(), part.Strides()))
 		}
 		return s.Keep(inner.Try(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}

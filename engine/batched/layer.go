@@ -33,7 +33,7 @@ func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) error {
 	b := &batch{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l, put: map[*tensor.Tensor]*tensor.Tensor{}}
 	defer b.Close()
 	if b.level.Over() && call.Name != "to_string" {
-		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has come to its end; return it from the function", call.Name)
+		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has returned; return the tensor from the function", call.Name)
 	}
 	if at := call.First(); at >= 0 {
 		b.self = aten.Value[*tensor.Tensor](call, at)
@@ -180,25 +180,25 @@ func (b *batch) refused() error {
 		case !b.maps(t) && b.Is(aten.Random) && !b.mapped():
 			if b.level.Randomness == "different" {
 				return status.Runtimef("%s: inside vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. The tensor, of sizes %v, is the same for "+
-					"all batch elements; make it of a tensor that is mapped over, as by zeros_like, or call an operator that makes a tensor, as rand_like", b.Name, t.Sizes())
+					"all batch elements; create it from a batched tensor, for example with zeros_like, or use an out-of-place operator such as rand_like", b.Name, t.Sizes())
 			}
 		case !b.maps(t) && b.Is(aten.Random) && b.level.Randomness != "different": // draw returns the error
 		case !b.maps(t):
 			return status.Runtimef("%s: inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`: vmap maps over it, "+
-				"and self, of sizes %v, is the same for all examples; use %s out of place, or make self of a tensor that is mapped over, as by zeros_like", b.Name, t.Sizes(), strings.TrimSuffix(b.Name, "_"))
+				"and self, of sizes %v, is not batched; use %s out of place, or create self from a batched tensor, for example with zeros_like", b.Name, t.Sizes(), strings.TrimSuffix(b.Name, "_"))
 		case slices.Contains([]string{"resize_", "resize_as_", "set_"}, b.Name):
-			return status.NotImplementedf("%s: inside vmap: a tensor has the sizes that it was made with; reshape and expand make another one", b.Name)
+			return status.NotImplementedf("%s: inside vmap: tensors cannot be resized; use reshape() or expand()", b.Name)
 		}
 	}
 	switch {
 	case b.Name == "item":
 		return status.Runtimef("%s: inside vmap: It looks like you're calling .item() on a Tensor, or using it in some data-dependent control flow, such as `if`. We don't support vmap over calling "+
-			".item() on a Tensor: it has another value for each example; where() chooses between tensors", b.Name)
+			".item() on a Tensor: its value differs between batch elements; use where() to choose between tensors", b.Name)
 	case b.Is(aten.Syncs) && rules[b.Name] == nil && b.Category != "quantized":
-		return status.Runtimef("%s: inside vmap: We do not support batching operators that can output dynamic shape, or look at elements as %s does: each example has others", b.Name, b.Name)
+		return status.Runtimef("%s: inside vmap: We do not support batching operators that can output dynamic shape, or depends on element values, as %s does: they differ between batch elements", b.Name, b.Name)
 	case b.Category == "storage" || b.Category == "file":
 		if rules[b.Name] == nil && len(b.Written()) == 0 {
-			return status.Runtimef("%s: inside vmap: Cannot access data pointer of Tensor that doesn't have storage: it stands for each of many examples", b.Name)
+			return status.Runtimef("%s: inside vmap: Cannot access data pointer of Tensor that doesn't have storage: it is a batched tensor", b.Name)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (b *batch) loop(c aten.Ctx) {
 				lists[k] = len(*v)
 				*v = nil
 			default:
-				b.Check(status.NotImplementedf("%s: inside vmap: a number or a text cannot be another one for each example", b.Name))
+				b.Check(status.NotImplementedf("%s: inside vmap: a scalar or string argument must be the same for all batch elements", b.Name))
 			}
 		}
 		if i == 0 && b.enough(slices.Concat(made...)) {
@@ -106,7 +106,7 @@ func (b *batch) none(c aten.Ctx) {
 	err := b.Run(c)
 	back()
 	if err != nil {
-		b.Check(status.NotImplementedf("%s: inside vmap: the operator is called for each example, which there must be one of: dims of size 0 are not supported (%v)", b.Name, err))
+		b.Check(status.NotImplementedf("%s: inside vmap: the operator has no batching rule and is called once for each batch element, so empty batches are not supported (%v)", b.Name, err))
 	}
 	one := func(t *tensor.Tensor) *tensor.Tensor {
 		b.Keep(t, nil)

@@ -57,9 +57,9 @@ func available() bool {
 // Missing returns the error for operators that need OpenBLAS's LAPACK if it was not found.
 func Missing(op string) error {
 	if _, fault := openBLAS.Open(); fault != nil {
-		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, could not be opened at its first use: %v; %s says where it is", op, fault, Variable)
+		return status.NotImplementedf("%s: LAPACK is required, but OpenBLAS could not be opened at its first use: %v; set %s to its path", op, fault, Variable)
 	}
-	return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, is not there: %s says where it is, and the packages bring it along", op, Variable)
+	return status.NotImplementedf("%s: LAPACK is required, but OpenBLAS was not found; set %s to its path, or install a package, which contains it", op, Variable)
 }
 
 // types numbers the dtypes that BLAS computes in.
@@ -102,7 +102,7 @@ var _ [C.sizeof_lt_blas_product - unsafe.Sizeof(Product{})]struct{}
 // began returns an error for where OpenBLAS could not begin.
 func began(yes C.int) {
 	if yes == 0 {
-		panic(status.Memoryf("there is no memory for the 32 MiB that OpenBLAS takes for each call at a time"))
+		panic(status.Memoryf("not enough memory for OpenBLAS, which allocates 32 MiB for each concurrent call"))
 	}
 }
 

@@ -37,7 +37,7 @@ func Prelu(c aten.Ctx, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	switch n := weight.Numel(); {
 	case n == 1:
 	case n != channels || self.Dim() == 0:
-		return nil, status.Runtimef("%s: weight has %d elements, and self, of sizes %v, has %d channels; give one element, or one for each channel", op, n, self.Sizes(), channels)
+		return nil, status.Runtimef("%s: weight has %d elements, and self, of sizes %v, has %d channels; use one element, or one for each channel", op, n, self.Sizes(), channels)
 	case self.Dim() > 1:
 		sizes[1] = channels
 	}
@@ -92,7 +92,7 @@ func NnGlu(c aten.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	if self.Dim() == 0 {
-		return nil, status.Runtimef("%s: self has no dimension to halve", op)
+		return nil, status.Runtimef("%s: cannot be applied to a 0-dim tensor", op)
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {

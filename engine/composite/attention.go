@@ -67,18 +67,18 @@ func (a *attention) check(dropout float64) {
 	case min(len(q), len(k), len(v)) < 2:
 		a.Failf("query, key and value must have at least 2 dimensions, but have sizes %v, %v and %v", q, k, v)
 	case q[len(q)-1] != k[len(k)-1]:
-		a.Failf("query and key must have last dimensions of one size, but have sizes %v and %v", q, k)
+		a.Failf("query and key must have the same last size, but have sizes %v and %v", q, k)
 	case k[len(k)-2] != v[len(v)-2]:
-		a.Failf("there must be as many keys as values, which dimension -2 counts, but key and value have sizes %v and %v", k, v)
+		a.Failf("key and value must have the same size in dimension -2, but have sizes %v and %v", k, v)
 	case !(dropout >= 0 && dropout <= 1):
 		a.Failf("dropout_p must be from 0 to 1, but is %v", dropout)
 	case a.mask == nil:
 	case a.causal:
-		a.Failf("there must be no attn_mask with is_causal=True")
+		a.Failf("attn_mask must be None when is_causal=True")
 	case a.mask.DType() != d && a.mask.DType() != dtype.Bool && a.mask.DType() != dtype.Float32:
 		a.Failf("attn_mask must be of bool, of float32 or of the dtype of query, %v, but is of %v", d, a.mask.DType())
 	case a.mask.Dim() < 2:
-		a.Failf("attn_mask must have at least 2 dimensions, queries and keys, but has sizes %v", a.mask.Sizes())
+		a.Failf("attn_mask must have shape (..., queries, keys), but has sizes %v", a.mask.Sizes())
 	}
 }
 
@@ -111,14 +111,14 @@ func (a *attention) group() {
 	}
 	heads := func(t *tensor.Tensor) int64 { return t.Sizes()[t.Dim()-3] }
 	if min(a.query.Dim(), a.key.Dim(), a.value.Dim()) < 3 {
-		a.Fail(status.Indexf("%s: query, key and value must have at least 3 dimensions with enable_gqa, the first of the last three that of heads, but have sizes %v, %v and %v",
+		a.Fail(status.Indexf("%s: query, key and value must have shape (..., heads, length, features) with enable_gqa, but have sizes %v, %v and %v",
 			a.Op, a.query.Sizes(), a.key.Sizes(), a.value.Sizes()))
 		return
 	}
 	n := heads(a.query)
 	for _, t := range []*tensor.Tensor{a.key, a.value} {
 		if heads(t) == 0 || n%heads(t) != 0 {
-			a.Failf("the heads of key and value must divide those of query, %d, but are %d and %d", n, heads(a.key), heads(a.value))
+			a.Failf("the number of heads of query, %d, must be divisible by those of key and value, %d and %d", n, heads(a.key), heads(a.value))
 			return
 		}
 	}

@@ -73,12 +73,12 @@ func (h *heads) squeezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
 func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 	n := h.q.Dim()
 	if n != 2 && n != 3 {
-		h.Failf("query must have 2 dimensions, or 3 with examples, but has sizes %v", h.q.Sizes())
+		h.Failf("query must have 2 dimensions, or 3 with a batch, but has sizes %v", h.q.Sizes())
 		return
 	}
 	switch {
 	case h.k.Dim() != n || h.v.Dim() != n:
-		h.Failf("key and value must have as many dimensions as query, %d, but have sizes %v and %v", n, h.k.Sizes(), h.v.Sizes())
+		h.Failf("key and value must have %d dimensions, as query has, but have sizes %v and %v", n, h.k.Sizes(), h.v.Sizes())
 	case outWeight.Dim() != 2:
 		h.Failf("out_proj_weight must have 2 dimensions, but has sizes %v", outWeight.Sizes())
 	case h.padding != nil && h.padding.Dim() != n-1:
@@ -103,13 +103,13 @@ func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 	h.rows, h.examples, h.keys = h.q.Sizes()[0], h.q.Sizes()[1], h.k.Sizes()[0]
 	switch width := h.q.Sizes()[2]; {
 	case h.causal && h.mask == nil:
-		h.Failf("is_causal tells that attn_mask is the causal one, which must be given too")
+		h.Failf("need attn_mask if specifying the is_causal hint")
 	case width != h.embed:
-		h.Failf("query must have embed_dim_to_check features, %d, but has %d", h.embed, width)
+		h.Failf("the last dimension of query must be embed_dim_to_check, %d, but is %d", h.embed, width)
 	case h.count <= 0 || h.embed%h.count != 0:
 		h.Failf("num_heads must be positive and divide the number of features, %d, but is %d", h.embed, h.count)
 	case separate && !slices.Equal(h.k.Sizes()[:2], h.v.Sizes()[:2]):
-		h.Failf("key and value must have the same length and number of examples, but have sizes %v and %v", h.k.Sizes(), h.v.Sizes())
+		h.Failf("key and value must have the same length and batch size, but have sizes %v and %v", h.k.Sizes(), h.v.Sizes())
 	case !separate && !slices.Equal(h.k.Sizes(), h.v.Sizes()):
 		h.Failf("key and value must have the same sizes without use_separate_proj_weight, but have %v and %v", h.k.Sizes(), h.v.Sizes())
 	}
@@ -125,7 +125,7 @@ func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
 		parts[i] = h.Keep(part, err)
 	}
 	if h.Fail(err); h.Err == nil && len(parts) != 3 {
-		h.Failf("projections of query, key and value must have thirds in dimension 0, but have sizes %v", t.Sizes())
+		h.Failf("the size of dimension 0 of the projections of query, key and value must be divisible by 3, but the sizes are %v", t.Sizes())
 	}
 	return parts
 }
@@ -134,7 +134,7 @@ func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
 func (h *heads) project(weights, biases []*tensor.Tensor) {
 	for i, t := range []**tensor.Tensor{&h.q, &h.k, &h.v} {
 		if h.Err == nil && weights[i] == nil {
-			h.Failf("there must be in_proj_weight, or with use_separate_proj_weight q_proj_weight, k_proj_weight and v_proj_weight")
+			h.Failf("in_proj_weight is required, or with use_separate_proj_weight q_proj_weight, k_proj_weight and v_proj_weight")
 		}
 		*t = h.Step(func() (*tensor.Tensor, error) { return h.C.NnLinear(nil, *t, weights[i], biases[i]) })
 	}
@@ -180,7 +180,7 @@ func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bo
 	}
 	width, all := h.embed/h.count, h.examples*h.count
 	if (biasK == nil) != (biasV == nil) {
-		h.Failf("bias_k and bias_v must be given together, or neither of them")
+		h.Failf("bias_k and bias_v must be passed together, or neither of them")
 	}
 	if biasK != nil && (staticK != nil || staticV != nil) {
 		h.Failf("bias cannot be added to static key or static value: bias_k and bias_v must be None with static_k or static_v")
@@ -208,7 +208,7 @@ func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bo
 			continue
 		}
 		if sizes := (*t.static).Sizes(); len(sizes) != 3 || sizes[0] != all || sizes[2] != width {
-			h.Failf("%s must have sizes [%d, n, %d], heads of all examples and features of one, but has %v", []string{"static_k", "static_v"}[i], all, width, sizes)
+			h.Failf("%s must have sizes [%d, n, %d] (batch * heads, length, features of a head), but has %v", []string{"static_k", "static_v"}[i], all, width, sizes)
 			return
 		}
 		*t.of = *t.static
@@ -241,7 +241,7 @@ func (h *heads) joinMasks() {
 		return
 	}
 	if want := []int64{h.examples, h.keys}; !slices.Equal(h.padding.Sizes(), want) {
-		h.Failf("key_padding_mask must have sizes %v, examples and keys, but has %v", want, h.padding.Sizes())
+		h.Failf("key_padding_mask must have sizes %v (batch, keys), but has %v", want, h.padding.Sizes())
 		return
 	}
 	every := h.Expand(h.Reshape(h.padding, h.examples, 1, 1, h.keys), h.examples, h.count, 1, h.keys)

@@ -55,7 +55,7 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 		}
 	}
 	if v, known := s.Value(norm); known && v.Float() <= 0 {
-		s.Fail(warning.DegreesOfFreedom.Of("cov", "a correction of %d leaves no degrees of freedom where there are %d observations, as they are weighted; it should be less than their number", correction, n))
+		s.Fail(warning.DegreesOfFreedom.Of("cov", "degrees of freedom is <= 0: correction (%d) should be less than the weighted number of observations (%d)", correction, n))
 		norm = s.Float(0)
 	}
 	centred := s.Sub(x, mean)
@@ -97,7 +97,7 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 		case !w.integral && !w.t.DType().IsFloatingPoint():
 			return nil, status.Runtimef("cov: expected %s to have floating point dtype but got %v", w.name, w.t.DType())
 		case w.t.Numel() != n:
-			return nil, status.Runtimef("cov: expected %s to have the same number of elements as there are observations, %d, but got %d", w.name, n, w.t.Numel())
+			return nil, status.Runtimef("cov: expected %s to have one element for each of the %d observations, but got %d", w.name, n, w.t.Numel())
 		}
 		if n == 0 {
 			continue

@@ -37,9 +37,9 @@ func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bo
 	d := self.DType()
 	switch {
 	case d.Category() < dtype.Floating:
-		return nil, status.NotImplementedf("%s: not implemented for %v, whose elements are not scaled; convert to a floating-point dtype", k.op, d)
+		return nil, status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", k.op, d)
 	case k.channels && self.Dim() < 2:
-		return nil, status.Runtimef("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", k.op, self.Sizes())
+		return nil, status.Runtimef("%s: self must have shape (N, C, ...), but has sizes %v", k.op, self.Sizes())
 	}
 	s := within(c, k.op)
 	defer s.Close()

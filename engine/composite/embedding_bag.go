@@ -32,11 +32,11 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 	case mode < 0 || mode > 2:
 		b.Failf("mode must be 0 (sum), 1 (mean) or 2 (max), but is %d", mode)
 	case values != nil && mode != 0:
-		b.Failf("per_sample_weights go with sums (mode 0), but mode is %d", mode)
+		b.Failf("per_sample_weights require mode 0 (sum), but mode is %d", mode)
 	case values != nil && (values.DType() != weight.DType() || !slices.Equal(values.Sizes(), indices.Sizes())):
 		b.Failf("per_sample_weights must have the sizes of indices, %v, and have the same type as weight, %v, but have %v, of %v", indices.Sizes(), weight.DType(), values.Sizes(), values.DType())
 	case last && offsets.Numel() == 0:
-		b.Failf("offsets must have the end of the last bag, but are empty")
+		b.Failf("offsets must not be empty with include_last_offset")
 	}
 	b.Fail(rowIndices(b.Op, "indices", indices))
 	b.Fail(rowIndices(b.Op, "offsets", offsets))
@@ -68,7 +68,7 @@ func (b *bags) inside() {
 			place := b.Step(func() (*tensor.Tensor, error) { return b.C.Argmin(nil, widths, ops.NoInt, false) })
 			at, _ := b.Value(place)
 			before, _ := b.Value(b.Select(b.crow, 0, at.I))
-			b.Failf("offsets must not fall, but offset %d is %d, and the next one %d", at.I, before.I, before.I+least)
+			b.Failf("offsets must not decrease, but offset %d is %d and the next one %d", at.I, before.I, before.I+least)
 		}
 	}
 	rows := b.weight.Sizes()[0]
@@ -296,9 +296,9 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 	case self.Dim() != 1 && self.Dim() != 2:
 		return nil, status.Valuef("%s: input has to be 1D or 2D Tensor, but has sizes %v", op, self.Sizes())
 	case self.Dim() == 2 && offsets != nil:
-		return nil, status.Valuef("%s: offsets go with a vector, but self has sizes %v, a bag in each row", op, self.Sizes())
+		return nil, status.Valuef("%s: offsets must be None if self is 2D, but self has sizes %v", op, self.Sizes())
 	case self.Dim() == 1 && (offsets == nil || offsets.Dim() != 1):
-		return nil, status.Valuef("%s: offsets must be a vector where self is one", op)
+		return nil, status.Valuef("%s: offsets must be a 1D tensor if self is 1D", op)
 	case number < 0:
 		return nil, status.Valuef("%s: mode must be sum, mean or max, but is %s", op, mode)
 	case mode == "max" && byFrequency:

@@ -45,7 +45,7 @@ func NnFold(c aten.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, s
 	}
 	dim := self.Dim()
 	if len(sizes) != 2 || slices.Min(sizes) < 1 {
-		return nil, status.Runtimef("%s: output_size must be one positive number or 2, but is %v", op, sizes)
+		return nil, status.Runtimef("%s: output_size must be a positive int or 2 of them, but is %v", op, sizes)
 	}
 	if dim != 2 && dim != 3 || slices.Contains(self.Sizes()[dim-2:], 0) {
 		return nil, status.Runtimef("%s: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: %v", op, self.Sizes())
@@ -85,7 +85,7 @@ func (p *pooling) blocks(images []int64) error {
 		const most = 1 << 60
 		span := float64(p.kernel[i]-1)*float64(p.dilation[i]) + 1
 		if span > most || p.padding[i] > most || p.stride[i] > most || size > most {
-			return status.Runtimef("%s: kernel_size %v, stride %v, padding %v and dilation %v are larger than can be counted with", p.Op, p.kernel, p.stride, p.padding, p.dilation)
+			return status.Runtimef("%s: kernel_size %v, stride %v, padding %v and dilation %v overflow a 64-bit integer", p.Op, p.kernel, p.stride, p.padding, p.dilation)
 		}
 		room := size + 2*p.padding[i] - (p.kernel[i]-1)*p.dilation[i] - 1
 		if room < 0 {

@@ -61,7 +61,7 @@ func fractionalMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel
 	case sizes == nil && len(ratios) != 1 && len(ratios) != n:
 		return nil, nil, status.Valuef("%s: fractional_max_pool%dd requires output_ratio to either be a single Int or tuple of Ints. It must have %d numbers, but is %v", op, n, n, ratios)
 	case sizes != nil && len(sizes) != 1 && len(sizes) != n:
-		return nil, nil, status.Runtimef("%s: output_size must be one number or %d numbers, but is %v", op, n, sizes)
+		return nil, nil, status.Runtimef("%s: output_size must be an int or %d ints, but is %v", op, n, sizes)
 	case sizes != nil:
 		p.sizes = slices.Repeat(sizes, n/len(sizes))
 	default:
@@ -76,7 +76,7 @@ func fractionalMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel
 	}
 	for i, size := range p.sizes {
 		if size < 0 || p.kernel[i] > spatial[i] || size > spatial[i]-p.kernel[i]+1 {
-			return nil, nil, status.Runtimef("%s: windows that are one element apart at least do not fit: input of sizes %v, kernel_size %v, output_size %v", op, self.Sizes(), p.kernel, p.sizes)
+			return nil, nil, status.Runtimef("%s: the windows, at least one element apart, do not fit into the input: input sizes %v, kernel_size %v, output_size %v", op, self.Sizes(), p.kernel, p.sizes)
 		}
 	}
 	if samples == nil {

@@ -142,7 +142,7 @@ func FusedSgd(c aten.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weig
 	lists := [][]*tensor.Tensor{self, grads}
 	if momentum != 0 {
 		if len(momentumBufferList) == 0 {
-			return status.Runtimef("_fused_sgd_: momentum_buffer_list must have a tensor for each parameter where momentum is not 0")
+			return status.Runtimef("_fused_sgd_: momentum_buffer_list must have a tensor for each parameter if momentum is not 0")
 		}
 		lists = append(lists, momentumBufferList)
 	}

@@ -45,7 +45,7 @@ func gradient(c aten.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64, sp
 	const op = "gradient"
 	switch {
 	case !self.DType().IsSigned():
-		return nil, status.NotImplementedf("%s: does not support %v input, whose differences have no sign", op, self.DType())
+		return nil, status.NotImplementedf("%s: does not support %v input; convert to a signed integer or floating-point dtype", op, self.DType())
 	case edgeOrder != 1 && edgeOrder != 2:
 		return nil, status.Runtimef("%s: only supports edge_order=1 and edge_order=2, got %d", op, edgeOrder)
 	}

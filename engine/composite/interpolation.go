@@ -71,11 +71,11 @@ func interpolate(c aten.Ctx, op string, self *tensor.Tensor, sizes []int64, scal
 	case (sizes == nil) == (scales == nil):
 		return nil, status.Valuef("%s: either size or scale_factor must be given, and not both", op)
 	case recompute == ops.True && sizes != nil:
-		return nil, status.Valuef("%s: recompute_scale_factor has no meaning beside size", op)
+		return nil, status.Valuef("%s: recompute_scale_factor requires scale_factor, and cannot be used with size", op)
 	}
 	given := max(len(sizes), len(scales))
 	if given != 1 && given != n {
-		return nil, status.Valuef("%s: size and scale_factor must be one number, or one for each of the %d dimensions behind those of examples and channels, but got %v of them for input of sizes %v", op, n, given, self.Sizes())
+		return nil, status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v", op, n, given, self.Sizes())
 	}
 	if d := self.DType(); !d.IsFloatingPoint() && !(d == dtype.Uint8 && of.bytes) {
 		return nil, status.NotImplementedf("%s: not implemented for %v in mode %s", op, d, mode)
@@ -88,7 +88,7 @@ func interpolate(c aten.Ctx, op string, self *tensor.Tensor, sizes []int64, scal
 		for i, scale := range scales {
 			size := float64(self.Sizes()[i+2]) * scale
 			if !(scale > 0 && size <= math.MaxInt32) {
-				return nil, status.Runtimef("%s: scale_factor must be positive, and make sizes of at most %d, but is %v for input of sizes %v", op, math.MaxInt32, scale, self.Sizes())
+				return nil, status.Runtimef("%s: scale_factor must be positive, with output sizes of at most %d, but is %v for input of sizes %v", op, math.MaxInt32, scale, self.Sizes())
 			}
 			sizes[i] = int64(size)
 		}
@@ -97,7 +97,7 @@ func interpolate(c aten.Ctx, op string, self *tensor.Tensor, sizes []int64, scal
 		scales = nil
 	}
 	if mode != "area" && (slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1) || slices.Max(sizes) > math.MaxInt32 {
-		return nil, status.Runtimef("%s: sizes must be greater than 0, but for that of examples, and not greater than %d, but input has sizes %v, and output %v", op, math.MaxInt32, self.Sizes(), sizes)
+		return nil, status.Runtimef("%s: all sizes except the batch size must be from 1 to %d, but input has sizes %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
 	}
 	s := within(c, op)
 	defer s.Close()

@@ -160,7 +160,7 @@ func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.
 		sizes[i] = t.Numel()
 	}
 	if indexing == "" {
-		if err := warning.MeshgridIndexing.Of(op, "without indexing it is \"ij\", where NumPy's is \"xy\"; give one of them"); err != nil {
+		if err := warning.MeshgridIndexing.Of(op, "indexing defaults to \"ij\", while NumPy's default is \"xy\"; pass indexing explicitly"); err != nil {
 			return nil, err
 		}
 	}

@@ -79,7 +79,7 @@ func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackDat
 	m, n := shape.Matrix(lu.Sizes())
 	k := min(m, n)
 	if want := shape.Append(shape.Batch(lu.Sizes()), k); unpackPivots && !slices.Equal(pivots.Sizes(), want) {
-		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots to have shape %v, as lu_factor gives it for LU_data of shape %v, got %v", op, want, lu.Sizes(), pivots.Sizes())
+		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU_data of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
 	}
 	s := within(c, op)
 	defer s.Close()

@@ -35,7 +35,7 @@ func PcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int6
 	least := min(rows, columns)
 	rank := q.Or(min(6, least))
 	if rank > least {
-		return nil, nil, nil, status.Valuef("%s: q must be between 0 and the least of the sizes of matrices of shape %v, %d, got %d", s.Op, a.Sizes(), least, rank)
+		return nil, nil, nil, status.Valuef("%s: q must be from 0 to min(m, n) = %[3]d for matrices of shape %[2]v, but got %[4]d", s.Op, a.Sizes(), least, rank)
 	}
 	if center {
 		means := s.mean(a, -2, dtype.None)
@@ -142,7 +142,7 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 			return nil, nil, s.Err
 		}
 		if r, columns := shape.Matrix(t.Sizes()); t.DType() != d || r != rows || name != "X" && columns != rows {
-			return nil, nil, status.Runtimef("%s: %s must be of A's dtype and have as many rows, got %v of shape %v for A, %v of shape %v", s.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
+			return nil, nil, status.Runtimef("%s: %s must have the dtype and the number of rows of A, but got %v of shape %v for A of %v and shape %v", s.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
 		}
 	}
 	w.count = k.Or(1)
@@ -165,7 +165,7 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 	case wanted < 0 || wanted > w.count:
 		return nil, nil, status.Runtimef("%s: k must be between 0 and the number of vectors, %d, got %d", s.Op, w.count, wanted)
 	case w.count > rows/3:
-		return nil, nil, status.Valuef("%s: A must have at least 3 rows for each vector; there are %d rows and %d vectors, take linalg.eigh instead", s.Op, rows, w.count)
+		return nil, nil, status.Valuef("%s: A must have at least 3 rows for each vector; got %d rows and %d vectors; use linalg.eigh instead", s.Op, rows, w.count)
 	}
 	rounds := niter.Or(1000)
 	if s.checkRounds(rounds); s.Err != nil {

@@ -76,7 +76,7 @@ func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim 
 		}
 		return s.spectralNorm(self, by, at, keepdim)
 	}
-	s.Fail(status.Runtimef("%s: order %g is not supported; give 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'", s.Op, by.p))
+	s.Fail(status.Runtimef("%s: order %g is not supported; use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'", s.Op, by.p))
 	return nil
 }
 

@@ -58,7 +58,7 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 		case vectors && t.Dim() == 1 && i == last:
 			factors[last] = s.Unsqueeze(t, 1)
 		default:
-			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D where it is the first or the last"}[vectors], t.Sizes())
+			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D if it is the first or the last"}[vectors], t.Sizes())
 		}
 		if last > 1 {
 			factors[i] = s.wideEnough(factors[i])

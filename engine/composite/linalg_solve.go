@@ -128,7 +128,7 @@ func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, lef
 		return nil, status.Runtimef("%s: incompatible shapes of LU and B for the equation %s (%v and %v)", op, map[bool]string{true: "AX = B", false: "XA = B"}[left], lu.Sizes(), b.Sizes())
 	}
 	if want := lu.Sizes()[:lu.Dim()-1]; pivots.Dim() != len(want) || !shape.ExpandsTo(pivots.Sizes(), want) || !shape.ExpandsTo(want, pivots.Sizes()) {
-		return nil, status.Runtimef("%s: expected LU_pivots to have shape %v, as lu_factor gives it for LU of shape %v, got %v", op, want, lu.Sizes(), pivots.Sizes())
+		return nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
 	}
 	s := within(c, op)
 	defer s.Close()
@@ -267,7 +267,7 @@ func LinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64
 	rest := from.Sizes()[min(other.Dim(), from.Dim()):]
 	rows, columns := other.Numel(), shape.Product(rest)
 	if rows != columns || from.Numel() != rows*columns {
-		return nil, status.Runtimef("%s: expected self to be a square matrix of other's %d elements, got shapes %v and %v", op, rows, self.Sizes(), other.Sizes())
+		return nil, status.Runtimef("%s: expected self to be a square matrix with %d rows, the number of elements of other, but got shapes %v and %v", op, rows, self.Sizes(), other.Sizes())
 	}
 	matrix, vector := s.Reshape(from, rows, columns), s.Reshape(other, rows)
 	x := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, matrix, vector, true) })

@@ -23,11 +23,11 @@ func lose(c aten.Ctx, op string, average, reduce ops.Bool, reduction string, wor
 	s := &losing{within(c, op), reduction}
 	if average == ops.NoBool && reduce == ops.NoBool {
 		if words = append(words, "none", "mean", "sum"); !slices.Contains(words, reduction) {
-			s.Fail(status.Valuef("%s: %s is not a valid value for reduction; give one of %v", op, reduction, words))
+			s.Fail(status.Valuef("%s: %s is not a valid value for reduction; use one of %v", op, reduction, words))
 		}
 		return s
 	}
-	s.Fail(warning.Deprecated.Of(op, "size_average and reduce are deprecated; give reduction"))
+	s.Fail(warning.Deprecated.Of(op, "size_average and reduce are deprecated; use reduction"))
 	switch {
 	case reduce == ops.False:
 		s.reduction = "none"
@@ -97,7 +97,7 @@ func (s *losing) pairs(self, target *tensor.Tensor, losses func() (*tensor.Tenso
 	t := s.Step(losses)
 	if s.Err == nil && !slices.Equal(self.Sizes(), target.Sizes()) {
 		s.Fail(warning.TargetSize.Of(s.Op, "Using a target size (%v) that is different to the input size (%v) computes %d losses by broadcasting, which will likely lead to incorrect results; "+
-			"give a target of the size of the input", target.Sizes(), self.Sizes(), t.Numel()))
+			"use a target of the size of the input", target.Sizes(), self.Sizes(), t.Numel()))
 	}
 	return t
 }
@@ -301,7 +301,7 @@ func NnMarginRankingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margi
 	s := lose(c, "nn_margin_ranking_loss", average, reduce, reduction)
 	defer s.Close()
 	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
-		s.Fail(status.Runtimef("%s: all tensors must have as many dimensions, but they have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
+		s.Fail(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
 	}
 	return s.reduced(s.positive(s.Add(s.Mul(s.negative(target), s.Sub(first, second)), s.Float(margin))))
 }
@@ -323,7 +323,7 @@ func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor,
 	s := lose(c, "nn_multilabel_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	if self.Dim() == 0 {
-		s.Fail(status.Indexf("%s: self must have a dimension, that of classes", s.Op))
+		s.Fail(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
 	}
 	on, off := s.logSigmoid(self), s.logSigmoid(s.negative(self))
 	each := s.times(s.negative(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.Int(1), target), off))), weight)
@@ -355,7 +355,7 @@ func NnTripletMarginLoss(c aten.Ctx, anchor, positive, negative *tensor.Tensor, 
 	case !(margin > 0):
 		s.Fail(status.Valuef("%s: margin must be positive, but is %v", s.Op, margin))
 	case anchor.Dim() != positive.Dim() || anchor.Dim() != negative.Dim():
-		s.Fail(status.Runtimef("%s: all tensors must have as many dimensions, but they have sizes %v, %v and %v", s.Op, anchor.Sizes(), positive.Sizes(), negative.Sizes()))
+		s.Fail(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, anchor.Sizes(), positive.Sizes(), negative.Sizes()))
 	}
 	distance := func(a, b *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return c.PairwiseDistance(a, b, p, eps, false) })

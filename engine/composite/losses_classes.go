@@ -24,7 +24,7 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 		return l
 	}
 	if self.Dim() == 0 {
-		s.Fail(status.Indexf("%s: self must have a dimension, that of classes", s.Op))
+		s.Fail(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
 		return l
 	}
 	l.dim = int64(min(1, self.Dim()-1))
@@ -34,13 +34,13 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 	case self.Dim() == 1 && slices.Equal(target.Sizes(), []int64{1}):
 		target = s.Reshape(target)
 	case self.Dim() == 1 && target.Dim() == 1:
-		s.Fail(status.Valuef("%s: target must have one class for the only example of self, but has sizes %v", s.Op, target.Sizes()))
+		s.Fail(status.Valuef("%s: target must have one element for a single sample, but has sizes %v", s.Op, target.Sizes()))
 	case self.Dim() > 1 && (target.Dim() == 0 || target.Sizes()[0] != sizes[0]):
 		s.Fail(status.Valuef("%s: Expected input batch_size (%d) to match target batch_size: target has sizes %v", s.Op, sizes[0], target.Sizes()))
 	case self.Dim() <= 2:
 		s.Fail(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported: self has sizes %v, but target %v", s.Op, self.Sizes(), target.Sizes()))
 	default:
-		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, without that of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
+		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, without the dimension of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
 	}
 	if d := target.DType(); d != dtype.Int64 && d != dtype.Uint8 {
 		s.Fail(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
@@ -70,7 +70,7 @@ func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*
 		return nil, err
 	}
 	if self.Dim() == 0 {
-		return nil, status.Indexf("%s: an element is picked along a dimension, but self has none", s.Op)
+		return nil, status.Indexf("%s: self must have at least one dimension", s.Op)
 	}
 	dim = int64(d)
 	at := s.Unsqueeze(index, dim)
@@ -194,7 +194,7 @@ func (s *losing) ofDistributions(self, target, weight *tensor.Tensor, ignore int
 		return nil, status.Runtimef("%s: probabilities must be of a floating-point dtype, but are of %v", s.Op, target.DType())
 	}
 	if ignore >= 0 {
-		return nil, status.Runtimef("%s: ignore_index goes with classes, but is %d, and target has probabilities", s.Op, ignore)
+		return nil, status.Runtimef("%s: ignore_index is only supported for targets of class indices, but is %d for a target of probabilities", s.Op, ignore)
 	}
 	dim := int64(min(1, self.Dim()-1))
 	n := self.Sizes()[dim]
@@ -244,7 +244,7 @@ func NnMultiMarginLoss(c aten.Ctx, self, target *tensor.Tensor, p int64, margin 
 	}
 	n, m := table.Sizes()[0], table.Sizes()[1]
 	if target.Dim() > 1 || target.Numel() != n || target.DType() != dtype.Int64 {
-		return nil, status.Runtimef("%s: target must have the class of each of the %d examples, of int64, but has sizes %v, of %v", s.Op, n, target.Sizes(), target.DType())
+		return nil, status.Runtimef("%s: target must be an int64 tensor of %d class indices, but has sizes %v and dtype %v", s.Op, n, target.Sizes(), target.DType())
 	}
 	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m || weight.DType() != self.DType()) {
 		return nil, status.Runtimef("%s: inconsistent weight size: expected %d elements of %v, one for each class, but got sizes %v, of %v", s.Op, m, self.DType(), weight.Sizes(), weight.DType())
@@ -284,7 +284,7 @@ func NnMultilabelMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, re
 	valid := s.isLabel(ended, 0)
 	if s.Err == nil && list.Numel() > 0 {
 		if least, known := s.Value(s.Unary(c.Min, list)); known && least.I < -1 {
-			s.Failf("target must have numbers of classes, and -1 behind them, but has %d", least.I)
+			s.Failf("target must have class indices, followed by -1, but has %d", least.I)
 		}
 		// The following ops allocate memory for the longest list of labels.
 		if longest, known := s.Value(s.Unary(c.Max, s.Sum(valid, 1))); known && s.Err == nil {

@@ -20,15 +20,15 @@ func NnLinearCrossEntropy(c aten.Ctx, self, linear, target, bias, weight *tensor
 	x, w := self.Sizes(), linear.Sizes()
 	switch {
 	case len(x) != 1 && len(x) != 2:
-		s.Failf("self must have features, and at most one dimension of examples, but has sizes %v", x)
+		s.Failf("self must have shape (features) or (N, features), but has sizes %v", x)
 	case len(w) < 2:
-		s.Failf("linear_weight must have at least 2 dimensions, classes and features, but has sizes %v", w)
+		s.Failf("linear_weight must have shape (classes, ..., features), but has sizes %v", w)
 	case x[len(x)-1] != w[len(w)-1]:
-		s.Failf("self and linear_weight must have as many features, but have sizes %v and %v", x, w)
+		s.Failf("self and linear_weight must have the same number of features, but have sizes %v and %v", x, w)
 	case bias != nil && !slices.Equal(bias.Sizes(), w[:len(w)-1]):
 		s.Failf("linear_bias must have sizes %v, but has %v", w[:len(w)-1], bias.Sizes())
 	case len(w) > 2 && len(x) == 1:
-		s.Failf("losses of several dimensions need examples, but self has sizes %v, and linear_weight %v", x, w)
+		s.Failf("losses of several dimensions require a batch dimension, but self has sizes %v and linear_weight %v", x, w)
 	case rows != ops.NoInt && rows <= 0:
 		s.Failf("batch_chunk_size must be positive, but is %d", rows)
 	}
@@ -38,7 +38,7 @@ func NnLinearCrossEntropy(c aten.Ctx, self, linear, target, bias, weight *tensor
 	sizes := append(slices.Clone(x[:len(x)-1]), w[:len(w)-1]...)
 	likely := slices.Equal(target.Sizes(), sizes)
 	if likely && ignore != ops.NoInt {
-		s.Failf("ignore_index goes with classes, but is %d, and target has probabilities", ignore)
+		s.Failf("ignore_index is only supported for targets of class indices, but is %d for a target of probabilities", ignore)
 	}
 	left := int64(ignore.Or(withoutLabel))
 	if rows != ops.NoInt && len(w) == 2 && len(x) == 2 && smoothing == 0 && s.Err == nil {
@@ -76,12 +76,12 @@ func NnLinearLosses(c aten.Ctx, self, linear, target, bias, weight *tensor.Tenso
 	s := within(c, "nn_linear_cross_entropy")
 	defer s.Close()
 	if self.Dim() != 2 || rows <= 0 {
-		s.Failf("self must be a matrix, and rows positive, but they are of sizes %v, and %d", self.Sizes(), rows)
+		s.Failf("self must be a matrix and rows positive, but self has sizes %v and rows is %d", self.Sizes(), rows)
 		return nil, s.Err
 	}
 	n := self.Sizes()[0]
 	if target.Dim() == 0 || target.Sizes()[0] != n {
-		s.Failf("target must be of the %d examples of self, but has sizes %v", n, target.Sizes())
+		s.Failf("target must have one element for each of the %d rows of self, but has sizes %v", n, target.Sizes())
 	}
 	var parts []*tensor.Tensor
 	for i := int64(0); s.Err == nil && (i < n || i == 0); i += rows {

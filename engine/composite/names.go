@@ -56,7 +56,7 @@ func renamed(op string, self *tensor.Tensor, names []string) ([]string, error) {
 // nameable returns an error for names that a tensor cannot have.
 func nameable(op string, self *tensor.Tensor, names []string) error {
 	if self.Layout() != tensor.Strided {
-		return status.NotImplementedf("%s: a sparse tensor has no names; to_dense() gives one that can have them", op)
+		return status.NotImplementedf("%s: names are not supported for sparse tensors; convert with to_dense()", op)
 	}
 	return tensor.CheckNames(op, names)
 }
@@ -72,7 +72,7 @@ func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) 
 		names = slices.Concat(names[:at], own[at:at+rest], names[at+1:])
 	}
 	if len(names) != len(own) {
-		return nil, status.Runtimef("%s: %d names, %s, do not fit a tensor of %d dimensions, Tensor%s", op, len(names), tensor.NamesText(names), len(own), tensor.NamesText(own))
+		return nil, status.Runtimef("%s: %d names, %s, do not match the %d dimensions of Tensor%s", op, len(names), tensor.NamesText(names), len(own), tensor.NamesText(own))
 	}
 	return names, nil
 }
@@ -108,7 +108,7 @@ func RefineNames(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tenso
 	}
 	for i, name := range names {
 		if own[i] != "" && own[i] != name {
-			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; rename() gives another one", op, tensor.NamesText(own), tensor.NamesText(names), i, own[i])
+			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; use rename()", op, tensor.NamesText(own), tensor.NamesText(names), i, own[i])
 		}
 	}
 	return viewed(c, op, self, names)
@@ -145,7 +145,7 @@ func AlignTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error
 func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	own := named.Of(self)
 	if at := slices.Index(own, ""); at >= 0 {
-		return nil, status.Runtimef("%s: all dimensions must have names, and dimension %d of Tensor%s has none; refine_names() gives it one", op, at, tensor.NamesText(own))
+		return nil, status.Runtimef("%s: all dimensions must have names, but dimension %d of Tensor%s has none; use refine_names()", op, at, tensor.NamesText(own))
 	}
 	at, err := ellipsisOf(op, names)
 	if err != nil {
@@ -161,7 +161,7 @@ func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tenso
 	var order []int64
 	for i, name := range own {
 		if !slices.Contains(names, name) {
-			return nil, status.Runtimef("%s: the dims %s lack the dim '%s' of Tensor%s, dimension %d", op, tensor.NamesText(names), name, tensor.NamesText(own), i)
+			return nil, status.Runtimef("%s: the dims %s do not contain dim '%s', dimension %[5]d of Tensor%[4]s", op, tensor.NamesText(names), name, tensor.NamesText(own), i)
 		}
 	}
 	for _, name := range names {
@@ -207,11 +207,11 @@ func FlattenOutDim(c aten.Ctx, self *tensor.Tensor, start, end int64, outDim str
 func FlattenDims(c aten.Ctx, self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
 	const op = "flatten"
 	if len(dims) == 0 {
-		return nil, status.Runtimef("%s: there are no dimensions given to make '%s' of", op, outDim)
+		return nil, status.Runtimef("%s: no dimensions to flatten into '%s' were passed", op, outDim)
 	}
 	for i, dim := range dims[1:] {
 		if dim != dims[i]+1 {
-			return nil, status.Runtimef("%s: the dimensions %v must follow each other in Tensor%s; align_to() puts them side by side", op, slices.Clone(dims), tensor.NamesText(named.Of(self)))
+			return nil, status.Runtimef("%s: the dimensions %v must follow each other in Tensor%s; use align_to() to make them adjacent", op, slices.Clone(dims), tensor.NamesText(named.Of(self)))
 		}
 	}
 	return FlattenOutDim(c, self, dims[0], dims[len(dims)-1], outDim)
@@ -221,7 +221,7 @@ func FlattenDims(c aten.Ctx, self *tensor.Tensor, dims []int64, outDim string) (
 func UnflattenNames(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	const op = "unflatten"
 	if len(sizes) != len(names) {
-		return nil, status.Runtimef("%s: %d sizes do not fit %d names, %s", op, len(sizes), len(names), tensor.NamesText(names))
+		return nil, status.Runtimef("%s: got %d sizes for %d names, %s", op, len(sizes), len(names), tensor.NamesText(names))
 	}
 	made, err := c.Past(tensor.Named).Unflatten(self, dim, sizes)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 func NnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "nn_linear"
 	if self.Dim() == 0 || weight.Dim() == 0 || weight.Dim() > 2 {
-		return nil, status.Runtimef("%s: self must have a dimension, and weight one or two, but they have sizes %v and %v", op, self.Sizes(), weight.Sizes())
+		return nil, status.Runtimef("%s: self must have at least 1 dimension and weight 1 or 2, but they have sizes %v and %v", op, self.Sizes(), weight.Sizes())
 	}
 	if weight.Dim() == 1 && bias != nil {
-		return nil, status.Runtimef("%s: weight must be a matrix where there is a bias, but it has sizes %v", op, weight.Sizes())
+		return nil, status.Runtimef("%s: weight must be a matrix if bias is passed, but has sizes %v", op, weight.Sizes())
 	}
 	if out == nil && c.Plain(self, weight, bias) && ops.Linears(self, weight, bias) {
 		return ops.Linear(op, self, weight, bias)
@@ -53,7 +53,7 @@ func NnBilinear(c aten.Ctx, first, second, weight, bias *tensor.Tensor) (*tensor
 	const op = "bilinear"
 	n := first.Dim()
 	if n == 0 || second.Dim() != n || weight.Dim() != 3 || !slices.Equal(first.Sizes()[:n-1], second.Sizes()[:n-1]) {
-		return nil, status.Runtimef("%s: input1 and input2 must have the same sizes but for the last, and weight three, but they have sizes %v, %v and %v", op, first.Sizes(), second.Sizes(), weight.Sizes())
+		return nil, status.Runtimef("%s: input1 and input2 must have the same sizes except the last, and weight must have 3 dimensions, but they have sizes %v, %v and %v", op, first.Sizes(), second.Sizes(), weight.Sizes())
 	}
 	outputs, i, j := weight.Sizes()[0], weight.Sizes()[1], weight.Sizes()[2]
 	if first.Sizes()[n-1] != i || second.Sizes()[n-1] != j {
@@ -63,7 +63,7 @@ func NnBilinear(c aten.Ctx, first, second, weight, bias *tensor.Tensor) (*tensor
 		return nil, status.Runtimef("%s: bias must have %d elements, one for each row of weight, but has sizes %v", op, outputs, bias.Sizes())
 	}
 	if first.DType() != weight.DType() || second.DType() != weight.DType() {
-		return nil, status.Runtimef("%s: all tensors must have one dtype, but they have %v, %v and %v", op, first.DType(), second.DType(), weight.DType())
+		return nil, status.Runtimef("%s: all tensors must have the same dtype, but have %v, %v and %v", op, first.DType(), second.DType(), weight.DType())
 	}
 	s := within(c, op)
 	defer s.Close()
@@ -107,7 +107,7 @@ func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, e
 	s := within(c, op)
 	defer s.Close()
 	if classes == -1 && self.Numel() == 0 {
-		return nil, status.Runtimef("%s: an empty tensor does not tell the number of classes; give num_classes", op)
+		return nil, status.Runtimef("%s: Can not infer total number of classes from empty tensor; pass num_classes", op)
 	}
 	if classes == -1 || launch.Known(self) && self.Numel() > 0 {
 		low, high := s.Unary(c.Min, self), s.Unary(c.Max, self)
@@ -124,7 +124,7 @@ func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, e
 		case least.I < 0:
 			return nil, status.Runtimef("%s: classes must not be negative, but one is %d", op, least.I)
 		case classes == -1 && most.I == math.MaxInt64:
-			return nil, status.Runtimef("%s: a class of %d is more than can be counted", op, most.I)
+			return nil, status.Runtimef("%s: class %d is too large", op, most.I)
 		case classes == -1:
 			classes = most.I + 1
 		case most.I >= classes:
@@ -179,7 +179,7 @@ func PixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tens
 func image(op string, self *tensor.Tensor, name string, factor int64) (lead, last []int64, err error) {
 	at := self.Dim() - 3
 	if at < 0 {
-		return nil, nil, status.Runtimef("%s: self must have at least 3 dimensions, channels, height and width, but has sizes %v", op, self.Sizes())
+		return nil, nil, status.Runtimef("%s: self must have shape (..., C, H, W), but has sizes %v", op, self.Sizes())
 	}
 	if factor <= 0 {
 		return nil, nil, status.Runtimef("%s: %s must be positive, but is %d", op, name, factor)
@@ -217,7 +217,7 @@ func (s *scope) laidLike(image, t *tensor.Tensor) *tensor.Tensor {
 func ChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
 	const op = "channel_shuffle"
 	if self.Dim() < 3 {
-		return nil, status.Runtimef("%s: self must have at least 3 dimensions, of which the second one is that of channels, but has sizes %v", op, self.Sizes())
+		return nil, status.Runtimef("%s: self must have shape (N, C, ...) with at least 3 dimensions, but has sizes %v", op, self.Sizes())
 	}
 	channels := self.Sizes()[1]
 	if groups <= 0 || channels%groups != 0 {

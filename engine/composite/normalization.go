@@ -31,7 +31,7 @@ func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor
 		if self.DType().IsReducedFloat() {
 			wanted += ", or all have float32"
 		}
-		s.Failf("weight, bias and running statistics must all %s, but those that are given have %v", wanted, have)
+		s.Failf("weight, bias and running statistics must all %s, but have %v", wanted, have)
 	}
 	return d
 }
@@ -197,7 +197,7 @@ func NativeGroupNorm(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, ch
 	s := within(c, "native_group_norm")
 	defer s.Close()
 	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
-		s.Failf("N, C and HxW, %d, %d and %d, must make the number of elements of self, %d", examples, channels, span, self.Numel())
+		s.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span, self.Numel())
 	}
 	n := s.grouped(self, weight, bias, examples, channels, span, groups, eps)
 	if s.Err != nil {
@@ -219,14 +219,14 @@ func NnGroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *te
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == groups && self.Dim() > 1 && self.Sizes()[0] == 1 {
-		s.Fail(status.Valuef("%s: a group must have more than one element, but self has sizes %v, and num_groups is %d", op, self.Sizes(), groups))
+		s.Fail(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
 	}
 	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
 }
 
 func (s *scope) ofExamples(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
 	if self.Dim() < 2 {
-		s.Failf("self must have at least 2 dimensions, examples and channels, but has sizes %v", self.Sizes())
+		s.Failf("self must have shape (N, C, ...), but has sizes %v", self.Sizes())
 		return nil
 	}
 	sizes := self.Sizes()
@@ -239,7 +239,7 @@ func (s *scope) grouped(self, weight, bias *tensor.Tensor, examples, channels, s
 	case groups <= 0 || channels%groups != 0:
 		s.Failf("num_groups must be positive and divide the number of channels, %d, but is %d", channels, groups)
 	case channels == 0 || span == 0:
-		s.Failf("self must have channels with elements, but has sizes %v", self.Sizes())
+		s.Failf("self must have at least one channel, but has sizes %v", self.Sizes())
 	}
 	for i, t := range []*tensor.Tensor{weight, bias} {
 		if t != nil && t.Dim() != 1 {
@@ -269,7 +269,7 @@ func NnLocalResponseNorm(c aten.Ctx, self *tensor.Tensor, size int64, alpha, bet
 	case self.DType() != dtype.Int64 && !self.DType().IsFloatingPoint():
 		return nil, status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype, or to int64", op, self.DType())
 	case self.Dim() < 3:
-		return nil, status.Valuef("%s: self must have at least 3 dimensions, of which the second one is that of channels, but has sizes %v", op, self.Sizes())
+		return nil, status.Valuef("%s: self must have shape (N, C, ...) with at least 3 dimensions, but has sizes %v", op, self.Sizes())
 	case size <= 0:
 		return nil, status.Runtimef("%s: size must be positive, but is %d", op, size)
 	case self.Numel() == 0:

@@ -13,9 +13,9 @@ import (
 func (s *scope) checkRunning(r running, used bool) {
 	switch {
 	case used && (r.mean == nil || r.variance == nil):
-		s.Failf("running_mean and running_var must be given where the statistics are not those of self")
+		s.Failf("running_mean and running_var are required when not training")
 	case (r.mean == nil) != (r.variance == nil):
-		s.Fail(status.Valuef("%s: running_mean and running_var must be given together, or neither of them", s.Op))
+		s.Fail(status.Valuef("%s: running_mean and running_var must be passed together, or neither of them", s.Op))
 	case r.mean == nil:
 		return
 	}
@@ -27,14 +27,14 @@ func (s *scope) checkRunning(r running, used bool) {
 		if wanted, err := s.C.RequiresGrad(t); err != nil {
 			s.Fail(err)
 		} else if wanted {
-			s.Failf("%s is written to, and so has no gradient, but requires one", name)
+			s.Failf("%s is written to, so it must not require grad", name)
 		}
 		if made, err := s.C.IsInference(t); err != nil || made && !s.C.Inferring() {
 			s.Fail(err)
-			s.Failf("%s was made in inference mode, outside of which it is not written to; clone() gives one that is", name)
+			s.Failf("%s is an inference tensor, which cannot be written to outside of inference mode; clone() it", name)
 		}
 		if t.Layout() != tensor.Strided {
-			s.Fail(status.NotImplementedf("%s is not implemented for running statistics that are %v; to_dense() converts", s.Op, t.Layout()))
+			s.Fail(status.NotImplementedf("%s is not implemented for running statistics of layout %v; convert with to_dense()", s.Op, t.Layout()))
 		}
 		s.Fail(iter.Writable(s.Op, t))
 	}
@@ -86,7 +86,7 @@ func (s *scope) castIfGiven(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 // batches normalizes channels over all examples: by the statistics of self, to which running ones are to move, or by these.
 func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
 	if self.Dim() < 2 {
-		s.Fail(status.Indexf("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", s.Op, self.Sizes()))
+		s.Fail(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", s.Op, self.Sizes()))
 		return n, d
 	}
 	s.Fail(floating(s.Op, self))
@@ -116,7 +116,7 @@ func NativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tens
 	s := within(c, "native_batch_norm")
 	defer s.Close()
 	if training && self.Numel() == 0 {
-		s.Failf("self must have elements where its statistics are used, but has sizes %v", self.Sizes())
+		s.Failf("self must not be empty when training, but has sizes %v", self.Sizes())
 	}
 	n, d := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
 	if s.Err != nil {
@@ -145,10 +145,10 @@ func NnBatchNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, 
 	defer s.Close()
 	if training {
 		if self.Dim() > 1 && self.Numel() == self.Sizes()[1] && self.Numel() > 0 {
-			s.Fail(status.Valuef("%s: a channel must have more than one element where its statistics are used, but self has sizes %v", op, self.Sizes()))
+			s.Fail(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))
 		}
 		if !(eps > 0) {
-			s.Fail(status.Valuef("%s: eps must be positive where the statistics of self are used, but is %v", op, eps))
+			s.Fail(status.Valuef("%s: eps must be positive when training, but is %v", op, eps))
 		}
 	}
 	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
@@ -169,7 +169,7 @@ func NnInstanceNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tenso
 	s := within(c, op)
 	defer s.Close()
 	if inputs && shape.Product(self.Sizes()[min(2, self.Dim()):]) == 1 {
-		s.Fail(status.Valuef("%s: a channel must have more than one element where its statistics are used, but self has sizes %v", op, self.Sizes()))
+		s.Fail(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))
 	}
 	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
@@ -190,7 +190,7 @@ func (s *scope) castRunning(self, weight, bias *tensor.Tensor, r running) runnin
 
 func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs bool, eps float64) *tensor.Tensor {
 	if self.Dim() < 2 {
-		s.Fail(status.Indexf("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", s.Op, self.Sizes()))
+		s.Fail(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", s.Op, self.Sizes()))
 		return nil
 	}
 	s.Fail(floating(s.Op, self))

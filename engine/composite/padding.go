@@ -29,14 +29,14 @@ func NnPad(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string, value *flo
 		return only(op, made, err)
 	}
 	if value != nil && *value != 0 {
-		return nil, status.Runtimef("%s: the mode %s takes no value, but it is %v", op, mode, *value)
+		return nil, status.Runtimef("%s: value is only supported with mode constant, but mode is %s and value is %v", op, mode, *value)
 	}
 	padded := len(pad) / 2
 	if padded == 0 || padded > 3 || self.Dim() < padded+1 || self.Dim() > padded+2 {
-		return nil, status.NotImplementedf("%s: the mode %s pads 1 to 3 dimensions behind those of channels and, where there is one, of examples; self has sizes %v, and pad is %v", op, mode, self.Sizes(), pad)
+		return nil, status.NotImplementedf("%s: mode %s pads the last 1 to 3 dimensions of a tensor of shape (C, ...) or (N, C, ...), but self has sizes %v and pad is %v", op, mode, self.Sizes(), pad)
 	}
 	if mode != "circular" && self.DType() == dtype.Bool {
-		return nil, status.NotImplementedf("%s: the mode %s is not implemented for bool", op, mode)
+		return nil, status.NotImplementedf("%s: mode %s is not implemented for bool", op, mode)
 	}
 	for _, n := range self.Sizes()[self.Dim()-padded-1:] {
 		if n == 0 && mode != "circular" {
@@ -64,11 +64,11 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	case mode == "reflect" && widest >= n:
 		return status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) at dimension %d of size %d", op, before, after, dim, n)
 	case mode == "circular" && widest > n:
-		return status.Runtimef("%s: the mode circular pads dimension %d, whose size is %d, by at most that, but pad has %d and %d", op, dim, n, before, after)
+		return status.Runtimef("%s: Padding value causes wrapping around more than once: mode circular pads dimension %d of size %d by (%d, %d)", op, dim, n, before, after)
 	case mode == "circular" && widest > 0 && n+min(before, 0)+min(after, 0) < 1:
-		return status.Runtimef("%s: of dimension %d, whose size is %d, nothing is left to be continued with a padding of %d and %d", op, dim, n, before, after)
+		return status.Runtimef("%s: dimension %d of size %d has no elements left after padding by (%d, %d), so nothing can be replicated", op, dim, n, before, after)
 	case before < -n || after < -n || n+before+after < 0 || mode != "circular" && n+before+after < 1:
-		return status.Runtimef("%s: of dimension %d, whose size is %d, nothing is left with a padding of %d and %d", op, dim, n, before, after)
+		return status.Runtimef("%s: dimension %d of size %d has a negative size after padding by (%d, %d)", op, dim, n, before, after)
 	}
 	return nil
 }
@@ -77,9 +77,9 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 func checkPairs(op string, t *tensor.Tensor, pad []int64) error {
 	switch {
 	case len(pad)%2 != 0 || len(pad) > 2*t.Dim():
-		return status.Runtimef("%s: pad must have two numbers for each of the last dimensions, but is %v, and self has sizes %v", op, pad, t.Sizes())
+		return status.Runtimef("%s: pad must have two values for each of the last dimensions, but is %v for self of sizes %v", op, pad, t.Sizes())
 	case slices.Contains(pad, math.MinInt64):
-		return status.Runtimef("%s: pad must have numbers greater than %d, but is %v", op, math.MinInt64, pad)
+		return status.Runtimef("%s: pad must have values greater than %d, but is %v", op, math.MinInt64, pad)
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (
 		dim, before, after := y.Dim()-1-i, added[2*i], added[2*i+1]
 		size := y.Sizes()[dim]
 		if before > size || after > size-before {
-			s.Failf("dimension %d of the gradient has size %d, but borders of %d and %d", dim, size, before, after)
+			s.Failf("dimension %d of the gradient has size %d, which is too small for padding of %d and %d", dim, size, before, after)
 			break
 		}
 		n := size - before - after

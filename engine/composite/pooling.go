@@ -238,7 +238,7 @@ func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 		size, taps, stride, padding := self.Sizes()[self.Dim()-p.n+i], p.kernel[i], p.stride[i], p.padding[i]
 		const most = 1 << 60
 		if float64(taps-1)*float64(p.dilation[i]) > most || padding > most || stride > most {
-			p.Failf("kernel_size %v, stride %v, padding %v and dilation %v are larger than can be counted with", p.kernel, p.stride, p.padding, p.dilation)
+			p.Failf("kernel_size %v, stride %v, padding %v and dilation %v overflow a 64-bit integer", p.kernel, p.stride, p.padding, p.dilation)
 			return nil
 		}
 		reach := (taps-1)*p.dilation[i] + 1
@@ -255,7 +255,7 @@ func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 			p.sizes[i]--
 		}
 		if room < 0 || p.sizes[i] < 1 {
-			p.Failf("windows do not fit: input size %v, kernel_size %v, stride %v, padding %v, dilation %v", self.Sizes(), p.kernel, p.stride, p.padding, p.dilation)
+			p.Failf("output size is too small: input size %v, kernel_size %v, stride %v, padding %v, dilation %v", self.Sizes(), p.kernel, p.stride, p.padding, p.dilation)
 			return nil
 		}
 	}
@@ -268,7 +268,7 @@ func (p *pooling) adaptive(self *tensor.Tensor, first int) *tensor.Tensor {
 		p.sizes = slices.Repeat(p.sizes, p.n)
 	}
 	if len(p.sizes) != p.n || slices.Min(p.sizes) < 0 {
-		p.Failf("output_size must be one number or %d numbers, none of them negative, but is %v", p.n, p.sizes)
+		p.Failf("output_size must be an int or %d ints, none of them negative, but is %v", p.n, p.sizes)
 	}
 	return p.batchedFrom(self, first)
 }
@@ -297,7 +297,7 @@ func (p *pooling) expand() {
 	} {
 		v := *list.values
 		if len(v) != 1 && len(v) != p.n {
-			p.Failf("%s must be one number or %d numbers, but is %v", list.name, p.n, v)
+			p.Failf("%s must be an int or %d ints, but is %v", list.name, p.n, v)
 			return
 		}
 		if slices.Min(v) < list.least {

@@ -70,7 +70,7 @@ func SampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (*ten
 		return nil, status.NotImplementedf("%s: expected concentrations of a floating-point dtype, but got %v", op, d)
 	}
 	if self.Dim() == 0 {
-		return nil, status.Runtimef("%s: expected concentrations (..., K) of at least 1 dimension, but got a tensor of none", op)
+		return nil, status.Runtimef("%s: expected concentration of shape (..., K), but got a 0-dim tensor", op)
 	}
 	s := within(c, op)
 	defer s.Close()

@@ -47,7 +47,7 @@ func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim op
 	high, total := bits.Mul64(uint64(sizes[at]), uint64(repeats))
 	switch {
 	case high > 0 || int64(total) < 0:
-		return nil, status.Runtimef("%s: the repeats add up to more than a 64-bit integer counts", s.Op)
+		return nil, status.Runtimef("%s: the sum of repeats overflows a 64-bit integer", s.Op)
 	case !outputSize.IsNone() && int64(outputSize) != int64(total):
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", s.Op, int64(outputSize), int64(total))
 	}

@@ -60,7 +60,7 @@ type states struct{ h, c *tensor.Tensor }
 // ofList returns the two states that an LSTM begins with.
 func (n *network) ofList(hx []*tensor.Tensor) states {
 	if len(hx) != 2 {
-		n.Failf("hx must have two tensors, of states and of cells, but has %d", len(hx))
+		n.Failf("hx must have two tensors, hidden state and cell state, but has %d", len(hx))
 		return states{}
 	}
 	return states{hx[0], hx[1]}
@@ -106,12 +106,12 @@ func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
 	n.Fail(floating(n.Op, data))
 	for _, t := range append([]*tensor.Tensor{begin.h, begin.c}, n.params...) {
 		if n.Err == nil && t != nil && (t.DType() != data.DType() || t.Device() != data.Device()) {
-			n.Failf("all tensors must be of one dtype and on one device, as input is, %v on %v, but one is of %v on %v", data.DType(), data.Device(), t.DType(), t.Device())
+			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", data.DType(), data.Device(), t.DType(), t.Device())
 		}
 	}
 	for i, t := range []*tensor.Tensor{begin.h, begin.c} {
 		if want := []int64{shape.Times(n.layers, n.directions()), sequences}; n.Err == nil && t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
-			n.Failf("%s must have three sizes, of which the first two are %d, layers times directions, and %d, sequences, but has %v", []string{"hx", "the cells of hx"}[i], want[0], want[1], t.Sizes())
+			n.Failf("%s must have shape (layers * directions, batch, hidden) with the first sizes %d and %d, but has %v", []string{"hx", "the cells of hx"}[i], want[0], want[1], t.Sizes())
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
 // padded runs the layers on sequences of one length, whose steps dimension 0 counts, or with batchFirst dimension 1.
 func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (output *tensor.Tensor, end states) {
 	if n.Err == nil && input.Dim() != 3 {
-		n.Failf("input must have three dimensions, those of steps, sequences and features, but has sizes %v", input.Sizes())
+		n.Failf("input must have shape (steps, batch, features), but has sizes %v", input.Sizes())
 	}
 	if n.Err != nil {
 		return nil, end
@@ -155,7 +155,7 @@ func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output 
 	var rows int64
 	n.batches, rows = n.falling(batchSizes, "batch_sizes")
 	if n.Err == nil && (data.Dim() != 2 || len(n.batches) == 0 || data.Sizes()[0] != rows) {
-		n.Failf("data must be a matrix with a row for each of the %d elements that batch_sizes count, but has sizes %v", rows, data.Sizes())
+		n.Failf("data must be a matrix with sum(batch_sizes) = %d rows, but has sizes %v", rows, data.Sizes())
 	}
 	if n.Err != nil {
 		return nil, end
@@ -284,7 +284,7 @@ func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, state
 // checked returns an error for parameters with sizes that do not match the states.
 func (n *network) checked(features, width, units int64, w weights) {
 	if n.Err == nil && w.projection == nil && width != units {
-		n.Failf("states and cells must have the same sizes, but those of hx have %d and %d units", width, units)
+		n.Failf("hidden and cell states must have the same sizes, but those of hx have %d and %d units", width, units)
 	}
 	gates := shape.Times(gatesOf(n.cells), units)
 	n.sized("w_ih", w.input, gates, features)
@@ -296,7 +296,7 @@ func (n *network) checked(features, width, units int64, w weights) {
 
 func (n *network) sized(name string, t *tensor.Tensor, sizes ...int64) {
 	if n.Err == nil && t != nil && !slices.Equal(t.Sizes(), sizes) {
-		n.Failf("%s must have sizes %v, for an input and a state as they are, but has %v", name, sizes, t.Sizes())
+		n.Failf("%s must have sizes %v for this input and state, but has %v", name, sizes, t.Sizes())
 	}
 }
 
@@ -375,7 +375,7 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 	n.Fail(floating(n.Op, input))
 	for _, t := range []*tensor.Tensor{begin.h, begin.c, w.input, w.state, w.inputBias, w.stateBias} {
 		if n.Err == nil && t != nil && (t.DType() != input.DType() || t.Device() != input.Device()) {
-			n.Failf("all tensors must be of one dtype and on one device, as input is, %v on %v, but one is of %v on %v", input.DType(), input.Device(), t.DType(), t.Device())
+			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", input.DType(), input.Device(), t.DType(), t.Device())
 		}
 	}
 	if n.Err == nil && (input.Dim() != 2 || begin.h.Dim() != 2 || begin.c != nil && begin.c.Dim() != 2 || begin.h.Sizes()[0] != input.Sizes()[0] || begin.c != nil && begin.c.Sizes()[0] != input.Sizes()[0]) {
@@ -383,7 +383,7 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 		if begin.c != nil {
 			each = append(each, begin.c.Sizes())
 		}
-		n.Failf("input and hx must be matrices with a row for each example, but input has sizes %v, and hx %v", input.Sizes(), each)
+		n.Failf("input and hx must be matrices with one row for each batch element, but input has sizes %v and hx %v", input.Sizes(), each)
 	}
 	if n.Err == nil {
 		width, units := begin.widths(1)

@@ -49,7 +49,7 @@ func cornersUnsaid(op string, alignCorners ops.Bool) error {
 	if alignCorners != ops.NoBool {
 		return nil
 	}
-	return warning.AlignCorners.Of(op, "without align_corners it is False, which PyTorch before 1.3 had otherwise; give it")
+	return warning.AlignCorners.Of(op, "align_corners defaults to False, unlike in PyTorch before 1.3; pass align_corners explicitly")
 }
 
 func gridSampler(c aten.Ctx, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {

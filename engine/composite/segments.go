@@ -40,7 +40,7 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	case !data.DType().IsFloatingPoint():
 		return nil, status.NotImplementedf("%s: data must be floating point, got %v", op, data.DType())
 	case indices != nil:
-		return nil, status.Runtimef("%s: indices based reduction is not supported; give lengths or offsets", op)
+		return nil, status.Runtimef("%s: indices based reduction is not supported; use lengths or offsets", op)
 	case of == nil:
 		return nil, status.Runtimef("%s: either lengths or offsets must be given", op)
 	case of.DType() != dtype.Int64 && of.DType() != dtype.Int32:
@@ -56,9 +56,9 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	case at != of.Dim()-1:
 		return nil, status.Runtimef("%s: axis must be the last dimension of lengths or offsets, which have shape %v, but is %d", op, of.Sizes(), at)
 	case !slices.Equal(data.Sizes()[:at], of.Sizes()[:at]):
-		return nil, status.Runtimef("%s: lengths or offsets of shape %v do not have the dimensions before %d of data, of shape %v", op, of.Sizes(), at, data.Sizes())
+		return nil, status.Runtimef("%s: lengths or offsets of shape %v must have the same first %d dimensions as data of shape %v", op, of.Sizes(), at, data.Sizes())
 	case lengths == nil && of.Sizes()[at] == 0:
-		return nil, status.Runtimef("%s: offsets are those of the segments and of their end, but there are none", op)
+		return nil, status.Runtimef("%s: offsets must have at least one element, the end of the last segment", op)
 	}
 	s := within(c, op)
 	defer s.Close()
@@ -130,7 +130,7 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 	}
 	total := s.Step(func() (*tensor.Tensor, error) { return s.C.Narrow(made, -1, lengths.Sizes()[last], 1) })
 	if s.some(s.C.Ne, total, n) {
-		s.Failf("lengths must sum up to the size of data along axis, %d, where unsafe is not set", n)
+		s.Failf("lengths must sum up to the size of data along axis, %d, unless unsafe is set", n)
 	}
 	return made
 }
@@ -139,7 +139,7 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 func (s *scope) rising(offsets *tensor.Tensor, n int64) {
 	steps := s.Step(func() (*tensor.Tensor, error) { return s.C.Diff(nil, offsets, 1, -1, nil, nil) })
 	if s.some(s.C.Lt, steps, 0) || s.some(s.C.Lt, offsets, 0) || s.some(s.C.Gt, offsets, n) {
-		s.Failf("offsets must not fall, and lie from 0 to the size of data along axis, %d", n)
+		s.Failf("offsets must not decrease, and must be from 0 to %d, the size of data along axis", n)
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *scope) falling(t *tensor.Tensor, name string) (list []int64, sum int64)
 	list = s.counts(t, name)
 	for i, n := range list {
 		if n <= 0 || i > 0 && n > list[i-1] {
-			s.Failf("%s must be positive, and none larger than the one before, but are %v", name, list)
+			s.Failf("%s must be positive and must not increase, but are %v", name, list)
 			return nil, 0
 		}
 		sum = shape.Plus(sum, n)
@@ -54,7 +54,7 @@ func PackPaddedSequence(c aten.Ctx, input, lengths *tensor.Tensor, batchFirst bo
 	s := within(c, "pack_padded_sequence")
 	defer s.Close()
 	if s.Err == nil && (input.Dim() < 2 || input.Numel() == 0) {
-		s.Failf("input must have two dimensions or more, of which the first ones are those of steps and sequences, and elements, but has sizes %v", input.Sizes())
+		s.Failf("input must be a non-empty tensor of shape (steps, batch, ...), but has sizes %v", input.Sizes())
 	}
 	if s.Err == nil && batchFirst {
 		input = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, input, 0, 1) })
@@ -102,7 +102,7 @@ func PadPackedSequence(c aten.Ctx, data, counts *tensor.Tensor, batchFirst bool,
 	switch {
 	case s.Err != nil:
 	case steps == 0 || data.Dim() == 0 || data.Sizes()[0] != rows:
-		s.Failf("data must have a row for each of the %d elements that batch_sizes count, but has sizes %v", rows, data.Sizes())
+		s.Failf("data must have sum(batch_sizes) = %d rows, but has sizes %v", rows, data.Sizes())
 	case total >= 0 && total < steps:
 		s.Failf("Expected total_length to be at least the length of the longest sequence in input, %d, but got total_length=%d", steps, total)
 	}

@@ -59,7 +59,7 @@ func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.
 		return nil, status.Runtimef("%s: expected 0 < n_fft <= %d, the length of the signal, but got n_fft=%d", op, n, nFft)
 	}
 	if window == nil {
-		if err := warning.NoWindow.Of(op, "without a window frequencies leak into others; give one, such as hann_window(%d), or ones(%[1]d) for none", width); err != nil {
+		if err := warning.NoWindow.Of(op, "without a window, frequencies leak into others; pass a window such as hann_window(%d), or ones(%[1]d) for a rectangular window", width); err != nil {
 			return nil, err
 		}
 	}
@@ -116,10 +116,10 @@ func SignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string
 	defer s.Close()
 	last := self.Dim() - 1
 	if last < 0 {
-		return nil, status.Runtimef("%s: expected a signal with a dimension, got a tensor without", op)
+		return nil, status.Runtimef("%s: expected a signal of at least 1 dimension, but got a 0-dim tensor", op)
 	}
 	if before < 0 || after < 0 {
-		return nil, status.Runtimef("%s: expected no negative padding, got (%d, %d)", op, before, after)
+		return nil, status.Runtimef("%s: padding must not be negative, but got (%d, %d)", op, before, after)
 	}
 	n := self.Sizes()[last]
 	piece := func(start, length int64) *tensor.Tensor { return s.Narrow(self, int64(last), start, length) }
@@ -162,7 +162,7 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 		return nil, status.Runtimef("%s: expected length >= 0, but got length=%d", op, length)
 	}
 	if window == nil {
-		if err := warning.NoWindow.Of(op, "without a window it is inverted as if stft had been given none; give the window of stft, or ones(%d) for none", width); err != nil {
+		if err := warning.NoWindow.Of(op, "without a window, the inverse is that of stft without a window; pass the window of stft, or ones(%d) for a rectangular window", width); err != nil {
 			return nil, err
 		}
 	}
@@ -209,12 +209,12 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 		sizes := s.Unary(c.Abs, envelope)
 		lowest := s.Step(func() (*tensor.Tensor, error) { return c.Amin(nil, sizes, nil, false) })
 		if v, known := s.Value(lowest); known && v.Float() < 1e-11 {
-			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where nothing is known of the signal", op, v.Float(), start, start+kept)
+			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where the signal cannot be reconstructed", op, v.Float(), start, start+kept)
 		}
 	}
 	signal = s.Div(signal, envelope)
 	if s.Err == nil && end > whole {
-		s.Fail(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the length that was asked for, %d; the rest is zeros", kept, end-start))
+		s.Fail(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros", kept, end-start))
 		signal = s.filledUp(signal, 0, end-whole)
 	}
 	return s.result(nil, signal)
@@ -227,7 +227,7 @@ func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tens
 	}
 	n := self.Dim()
 	if n != 2 && n != 3 {
-		return status.Runtimef("%s: expected a tensor of 2 or 3 dimensions, frequencies and frames being the last ones, but got shape %v", op, self.Sizes())
+		return status.Runtimef("%s: expected a tensor of 2 or 3 dimensions, the last of which are frequencies and frames, but got shape %v", op, self.Sizes())
 	}
 	if self.Numel() == 0 {
 		return status.Runtimef("%s: input tensor cannot be empty, got shape %v", op, self.Sizes())

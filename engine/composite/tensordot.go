@@ -30,7 +30,7 @@ func TensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOt
 		return nil, status.Runtimef("tensordot: both inputs should have same dtype, got %v and %v", self.DType(), other.DType())
 	}
 	if len(dimsSelf) > 0 && (self.Dim() == 0 || other.Dim() == 0) {
-		return nil, status.Indexf("tensordot: dimensions %v and %v are given, but an operand has no dimensions", dimsSelf, dimsOther)
+		return nil, status.Indexf("tensordot: dims are %v and %v, but an operand is 0-dimensional", dimsSelf, dimsOther)
 	}
 	maskA, err := shape.WrapDims("tensordot", dimsSelf, self.Dim(), false)
 	if err != nil {

@@ -40,13 +40,13 @@ func maxUnpool(c aten.Ctx, op string, n int, self, indices *tensor.Tensor, kerne
 	case !slices.Equal(indices.Sizes(), self.Sizes()):
 		return nil, status.Runtimef("%s: expected indices to have the sizes of self, %v, but got %v", op, self.Sizes(), indices.Sizes())
 	case sizes != nil && len(sizes) != n && len(sizes) != n+2:
-		return nil, status.Valuef("%s: output_size must have %d or %d numbers, but is %v", op, n, n+2, sizes)
+		return nil, status.Valuef("%s: output_size must have %d or %d values, but is %v", op, n, n+2, sizes)
 	}
 	made, volume := make([]int64, n), int64(1)
 	for i := range n {
 		span, fits := longest(self.Sizes()[lead+i], p.stride[i], p.kernel[i])
 		if !fits || p.padding[i] > 1<<60 {
-			return nil, status.Runtimef("%s: kernel_size %v, stride %v and padding %v are larger than can be counted with", op, p.kernel, p.stride, p.padding)
+			return nil, status.Runtimef("%s: kernel_size %v, stride %v and padding %v overflow a 64-bit integer", op, p.kernel, p.stride, p.padding)
 		}
 		made[i] = span - 2*p.padding[i]
 		if sizes != nil {

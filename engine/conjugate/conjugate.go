@@ -16,8 +16,8 @@ func init() {
 	kind := func(name, instead string) *aten.Kind {
 		return &aten.Kind{Name: name, Instead: instead, Serve: newBackend}
 	}
-	aten.Register(tensor.Conjugate, kind("conjugated", "resolve_conj() computes the elements"))
-	aten.Register(tensor.Negative, kind("negated", "resolve_neg() computes the elements"))
+	aten.Register(tensor.Conjugate, kind("conjugated", "call resolve_conj() first"))
+	aten.Register(tensor.Negative, kind("negated", "call resolve_neg() first"))
 }
 
 // backend serves all operators except composite ones, whose intermediate ops are dispatched to this layer.

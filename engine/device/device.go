@@ -133,7 +133,7 @@ func MemoryOf(op string, d Device) (m Memory, err error) {
 	}
 	f := backends[d.Type].Memory
 	if f == nil {
-		return m, status.Runtimef("%s: device %v has no memory of its own; memory_stats tells of the CPU's", op, d)
+		return m, status.Runtimef("%s: device %v has no memory statistics; memory_stats() returns those of the CPU", op, d)
 	}
 	return f(op, d)
 }
@@ -147,7 +147,7 @@ func Absence(t Type) string { return backends[t].Absence() }
 // Resolve replaces None by the CPU, a type alone by its current device, and rejects devices that no backend of this process serves.
 func Resolve(op string, d Device) (Device, error) {
 	if d.Type != NoType && d.Index < -1 {
-		return d, status.Runtimef("%s: a device's index must be a number from 0 on, or -1 for the current device, but got %d", op, d.Index)
+		return d, status.Runtimef("%s: a device index must not be negative, or -1 for the current device, but got %d", op, d.Index)
 	}
 	switch d.Type {
 	case NoType:

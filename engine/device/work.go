@@ -70,7 +70,7 @@ func WorkOf(op string, d Device) (Asynchronous, Device, error) {
 	if w := backends[d.Type].Work; w != nil {
 		return w, d, nil
 	}
-	return nil, d, status.Runtimef("%s: device %v has no streams: its work is done when a call returns", op, d)
+	return nil, d, status.Runtimef("%s: device %v has no streams: its operators are synchronous", op, d)
 }
 
 // CurrentStream returns the stream in which the thread leaves work for d; 0 where d has none.

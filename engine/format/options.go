@@ -30,7 +30,7 @@ func Profile(name string) (Options, error) {
 	case "full":
 		o.Threshold = math.MaxInt64
 	default:
-		return o, status.Valuef("print options: no profile %q; there are \"default\", \"short\" and \"full\"", name)
+		return o, status.Valuef("print options: profile must be \"default\", \"short\" or \"full\", but got %q", name)
 	}
 	return o, nil
 }

@@ -113,12 +113,12 @@ func (p *pushed) refused() error {
 	case p.level.Over():
 		return nil
 	case slices.ContainsFunc(written, p.fixed):
-		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a tangent of its own; "+
-			"clone() the tensor before", p.Name)
+		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a separate tangent; "+
+			"clone() the tensor first", p.Name)
 	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
-		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent, of func.jvp or forward_ad, which would not follow what is written there; detach() is without", p.Name)
+		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent (of func.jvp or forward_ad), which writes to the memory would not change; use detach()", p.Name)
 	case len(written) > 0 && (strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
-		return status.NotImplementedf("%s: inside jvp: other sizes in place are not implemented; call %s out of place", p.Name, p.Name)
+		return status.NotImplementedf("%s: inside jvp: changing sizes in place is not implemented; call %s out of place", p.Name, p.Name)
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (p *pushed) steps() {
 		case t.Parts() != nil && t.Behind().Dual() != nil:
 			err = status.NotImplementedf("forward differentiation is not implemented for %v tensors", t.Layout())
 		case t.Names() != nil:
-			err = status.NotImplementedf("forward differentiation is not implemented for named tensors; names can be given outside of jvp")
+			err = status.NotImplementedf("forward differentiation is not implemented for named tensors; set names outside of jvp")
 		}
 	}
 	if err == nil {
@@ -333,7 +333,7 @@ func (p *pushed) sharing(tangent *tensor.Tensor) error {
 	if tangent == nil || p.shared(tangent) {
 		return nil
 	}
-	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which has no such view; clone() the tensor before", p.Name)
+	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which does not support this view; clone() the tensor first", p.Name)
 }
 
 // shared reports whether a result shares the memory of an operand or its tangent.

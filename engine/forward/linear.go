@@ -128,7 +128,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 	}
 	for k, out := range outs {
 		if out != nil && out != p.self && !slices.Equal(out.Sizes(), made[k].Sizes()) {
-			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v and the result %v; give an out of those", p.Name, out.Sizes(), made[k].Sizes()))
+			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v, but the result has sizes %v; use an out of these sizes", p.Name, out.Sizes(), made[k].Sizes()))
 		}
 	}
 	commit := p.receive(slopes)

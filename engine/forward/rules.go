@@ -49,7 +49,7 @@ func (p *pushed) likeOther() bool {
 func (p *pushed) strided() bool {
 	primal, tangent := p.primal(p.self), p.tangent(p.self)
 	if tangent != nil && (primal.Offset() != tangent.Offset() || !slices.Equal(primal.Strides(), tangent.Strides()) || primal.Behind().Storage().Nbytes() != tangent.Behind().Storage().Nbytes()) {
-		p.Check(status.NotImplementedf("%s: inside jvp: the elements lie elsewhere in memory than those of the tangent; clone() the tensor before", p.Name))
+		p.Check(status.NotImplementedf("%s: inside jvp: the memory layout of the tensor differs from that of its tangent; clone() the tensor first", p.Name))
 	}
 	return false
 }

@@ -46,7 +46,7 @@ func (p *pushed) spread(t *tensor.Tensor, from []*tensor.Tensor) (commit func())
 	case len(around(each)) == len(around(w.Tangent)):
 		return func() {}
 	case !alone:
-		p.Check(status.NotImplementedf("%s: inside jvp: the tangent of what is written to is the same for all batch elements, and views see its memory; give jvp a tangent that vmap maps over", p.Name))
+		p.Check(status.NotImplementedf("%s: inside jvp: the written-to tensor has a tangent that is not batched, and views share its memory; pass jvp a batched tangent", p.Name))
 	}
 	made := p.Keep(p.c.Clone(each, shape.Preserve))
 	return func() { p.Check(t.SetTangent(p.Name, made)) }
@@ -70,8 +70,8 @@ func (p *pushed) receiveTogether(t *tensor.Tensor) (commit func()) {
 	}
 	for _, part := range together {
 		if part.Behind().DType() != t.Behind().DType() || part.Wrapped() != nil && part.Wrapped().Level == p.level || !slices.Equal(around(part), around(t)) {
-			p.Check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, whose memory others see, of "+
-				"another dtype or outside of the transform; make it of one that has a tangent, as by zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
+			p.Check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, whose memory is shared with tensors of "+
+				"another dtype or outside of the transform; create it from a tensor that has a tangent, for example with zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
 		}
 	}
 	length := memory.Nbytes() / t.DType().Size()

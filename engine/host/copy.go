@@ -15,7 +15,7 @@ import (
 // copyTo writes one tensor to another. Quantized dtypes have no conversions: their layer copies the integers.
 func copyTo(op string, w launch.Copying) error {
 	if w.To.DType().IsQuantized() || w.From.DType().IsQuantized() {
-		return status.NotImplementedf("%s: elements of %v are not converted to %v; quantize_per_tensor() and dequantize() convert", op, w.From.DType(), w.To.DType())
+		return status.NotImplementedf("%s: conversion of %v to %v is not supported; use quantize_per_tensor() or dequantize()", op, w.From.DType(), w.To.DType())
 	}
 	if w.To.Numel() == 0 {
 		return nil
@@ -45,7 +45,7 @@ func copyTo(op string, w launch.Copying) error {
 func fill(op string, w launch.Filling) (err error) {
 	to, d := w.To, w.To.DType()
 	if d.IsQuantized() {
-		return status.NotImplementedf("%s: not implemented for dtype %v; dequantize() converts", op, d)
+		return status.NotImplementedf("%s: not implemented for dtype %v; call dequantize() first", op, d)
 	}
 	if w.From != nil {
 		if w.Value, err = launch.Item(op, w.From); err != nil {

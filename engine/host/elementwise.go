@@ -87,7 +87,7 @@ func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
 }
 
 // errFloat8 is the error of prepare for operands that need withoutFloat8.
-var errFloat8 = status.NotImplementedf("eight-bit floats are not implemented here; convert them to float32")
+var errFloat8 = status.NotImplementedf("not implemented for float8 dtypes; convert to float32")
 
 // prepare fills in l for a kernel, whose row is set, and its operands.
 func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
@@ -95,7 +95,7 @@ func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, o
 	for i, t := range operands {
 		l.Memory[i], l.Compute[i] = t.DType(), iter.OperandDType(k.Operands[i], compute)
 		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole || l.Memory[i].IsQuantized()) {
-			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.Memory[i], l.Compute[i])
+			return status.NotImplementedf("%s: not implemented for operands of dtype %v when computing in %v", op, l.Memory[i], l.Compute[i])
 		}
 		if l.Memory[i] != l.Compute[i] && l.Memory[i].IsFloat8() {
 			return errFloat8

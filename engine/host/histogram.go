@@ -30,7 +30,7 @@ func count(op string, w launch.Counting) error {
 	}
 	kernel.Call(fn, unsafe.Pointer(&args))
 	if args.bad != 0 {
-		return status.Runtimef("%s: the elements were written to while they were counted", op)
+		return status.Runtimef("%s: another thread wrote to the elements during the call", op)
 	}
 	return nil
 }

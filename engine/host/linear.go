@@ -40,7 +40,7 @@ func linearAlgebra(op string, l launch.LinearAlgebra) error {
 	w.batch = shape.Product(shape.Batch(l.A.Sizes()))
 	// LAPACK routines also compute workspace sizes with these integers: blocks of the longer side, and a few squares of the shorter one.
 	if short, long := min(w.m, w.n), max(w.m, w.n); !blas.Reaches(64*long, 8*short*short) {
-		return status.NotImplementedf("%s: a matrix of %d by %d takes more than the integers of this OpenBLAS hold, which have 32 bits; %s may name one with 64",
+		return status.NotImplementedf("%s: a matrix of %d by %d is too large for this OpenBLAS, which uses 32-bit integers; set %s to the path of one with 64-bit integers",
 			op, w.m, w.n, blas.Variable)
 	}
 	if !w.small() {

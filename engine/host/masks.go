@@ -78,7 +78,7 @@ func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskA
 		}
 	})
 	if changed.Load() {
-		return status.Runtimef("%s: the mask was written to while its elements were selected", op)
+		return status.Runtimef("%s: another thread wrote to the mask during the call", op)
 	}
 	return nil
 }

@@ -68,16 +68,16 @@ func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 			err := m.move("test", maskTake.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
-			assert.ErrorContains(t, err, "the mask was written to")
+			assert.ErrorContains(t, err, "another thread wrote to the mask")
 			assert.Equal(t, slices.Repeat([]float64{5}, n-100), flat(t, to)[100:])
 			list := vectorOf(t, slices.Repeat([]int64{7}, n)...)
 			err = m.move("test", maskPositions, func(_ int64, args *maskArgs) { args.to = uintptr(list.Data()) })
-			assert.ErrorContains(t, err, "the mask was written to")
+			assert.ErrorContains(t, err, "another thread wrote to the mask")
 			assert.Equal(t, slices.Repeat([]float64{7}, n-100), flat(t, list)[100:])
 			err = m.move("test", maskGive.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
-			assert.ErrorContains(t, err, "the mask was written to")
+			assert.ErrorContains(t, err, "another thread wrote to the mask")
 		}
 	}
 }

@@ -66,7 +66,7 @@ func quantizedProduct(op string, w launch.QuantizedProduct) error {
 	q := kernel.QuantizedGemm{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero), DType: int32(w.To.DType())}
 	if w.Packed != nil {
 		if n := packing(w.B).Bytes; w.Packed.DType() != dtype.Uint8 || !w.Packed.IsContiguous() || w.Packed.Numel() != n {
-			return status.Runtimef("%s: packed must be what quantized.linear_pack gives of the weight on this machine, %d adjacent bytes, but got %v of sizes %v", op, n, w.Packed.DType(), w.Packed.Sizes())
+			return status.Runtimef("%s: packed must be the result of quantized.linear_pack for this weight on this machine, a contiguous tensor of %d bytes, but got %v of sizes %v", op, n, w.Packed.DType(), w.Packed.Sizes())
 		}
 		q.Packed = at(w.Packed, 0)
 	}

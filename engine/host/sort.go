@@ -96,7 +96,7 @@ func sortLines(op string, w launch.Sorting) error {
 		n = self.Sizes()[w.Dim]
 	}
 	if n > 1<<32-1 {
-		return status.Runtimef("%s: a dimension of size %d is longer than the 4294967295 elements that can be sorted", op, n)
+		return status.Runtimef("%s: a dimension of size %d exceeds the maximum of 4294967295 elements for sorting", op, n)
 	}
 	var order []int // of the dimensions, with that of the lines last
 	for d := range self.Dim() {

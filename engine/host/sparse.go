@@ -97,7 +97,7 @@ func group(op string, w launch.Grouping) (launch.Grouped, error) {
 		s.n += l.Sizes()[1]
 	}
 	if s.n > 1<<32-1 {
-		return launch.Grouped{}, status.Runtimef("%s: %d entries are more than the 4294967295 that can be sorted", op, s.n)
+		return launch.Grouped{}, status.Runtimef("%s: %d entries exceed the maximum of 4294967295 for sorting", op, s.n)
 	}
 	s.keys = s.ints(s.n)
 	rising := s.number()
@@ -140,7 +140,7 @@ func (s *grouping) number() bool {
 			}
 		})
 		if a := failed.Load(); a != nil {
-			s.Fail(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was made", s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
+			s.Fail(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created", s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
 		}
 		rising = rising && !falls.Load()
 		first += n
@@ -279,9 +279,9 @@ func lines(op string, w launch.Lines) error {
 	case a == nil:
 		return nil
 	case a.failed == 1:
-		return status.Indexf("%s: index %d is out of bounds for size %d: the indices were changed after the tensor was made", op, a.bad, a.size)
+		return status.Indexf("%s: index %d is out of bounds for size %d: the indices were changed after the tensor was created", op, a.bad, a.size)
 	default:
-		return status.Runtimef("%s: index %d comes after a larger one: the indices were changed after the tensor was made", op, a.bad)
+		return status.Runtimef("%s: index %d comes after a larger one: the indices were changed after the tensor was created", op, a.bad)
 	}
 }
 

@@ -75,11 +75,11 @@ func wrong(op string, failed, bad int64) error {
 	case 0:
 		return nil
 	case wrongCompressed:
-		return status.Runtimef("%s: the compressed indices of line %d do not rise from 0 to the number of entries: they were changed after the tensor was made", op, bad)
+		return status.Runtimef("%s: the compressed indices of line %d do not increase from 0 to the number of entries: they were changed after the tensor was created", op, bad)
 	case wrongPlain:
-		return status.Indexf("%s: index %d is out of bounds: the plain indices were changed after the tensor was made", op, bad)
+		return status.Indexf("%s: index %d is out of bounds: the plain indices were changed after the tensor was created", op, bad)
 	}
-	return status.Runtimef("%s: the indices were written to while they were used", op)
+	return status.Runtimef("%s: another thread wrote to the indices during the call", op)
 }
 
 // shares splits rows into runs of about as many entries each: where they end, from 0 on.
@@ -290,7 +290,7 @@ func (s *sparseProduct) run() (made launch.CSR) {
 		p.end, p.most = r+1, p.most+most[r]
 	}
 	if longest := slices.Max(append(most, 0)); longest > 1<<30 {
-		s.Fail(status.Runtimef("%s: a row of the product has up to %d entries, more than the 1073741824 that can be added up", s.Op, longest))
+		s.Fail(status.Runtimef("%s: a row of the product has up to %d entries, more than the supported maximum of 1073741824", s.Op, longest))
 		return
 	}
 	parallel.For(int64(len(parts)), 1, func(begin, end int64) {

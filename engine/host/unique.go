@@ -28,7 +28,7 @@ func unique(op string, w launch.Distinct) (launch.Groups, error) {
 	fn, err := w.Kernel.For(op, w.In.DType())
 	n := w.In.Sizes()[0]
 	if err == nil && n > 1<<32-1 {
-		err = status.Runtimef("%s: %d elements are more than the 4294967295 that can be sorted", op, n)
+		err = status.Runtimef("%s: %d elements exceed the maximum of 4294967295 for sorting", op, n)
 	}
 	if err != nil {
 		return launch.Groups{}, err
@@ -129,7 +129,7 @@ func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.
 		}
 	})
 	if changed.Load() {
-		s.Err = status.Runtimef("%s: the elements were written to while they were counted", s.Op)
+		s.Err = status.Runtimef("%s: another thread wrote to the elements during the call", s.Op)
 		return nil, nil
 	}
 	kernel.Call(uniqueCounts, unsafe.Pointer(&args))

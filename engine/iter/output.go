@@ -186,11 +186,14 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	if out == nil {
 		return nil
 	}
+	if o.Name == "" && len(inputs) > 0 && inputs[0] == out {
+		o.Name = "self"
+	}
 	if err := o.checkDType(); err != nil {
 		return err
 	}
 	if out.Parts() != nil {
-		return status.NotImplementedf("%s: %s has layout %v and cannot be written to; give a strided tensor", o.Op, o.name(), out.Layout())
+		return status.NotImplementedf("%s: %s has layout %v and cannot be written to; use a strided tensor", o.Op, o.name(), out.Layout())
 	}
 	if out.Device() != o.Device {
 		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.name(), o.Device, out.Device())
@@ -215,7 +218,7 @@ func (o *Output) checkDType() error {
 		return status.Runtimef("%s: expected %s to have dtype %v, the result's, but got %v", o.Op, o.name(), o.DType, d)
 	}
 	if !dtype.CanCast(o.DType, d) {
-		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v of %s; give one of dtype %v", o.Op, o.DType, d, o.name(), o.DType)
+		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v of %s; use a tensor of dtype %v", o.Op, o.DType, d, o.name(), o.DType)
 	}
 	return nil
 }
@@ -276,7 +279,7 @@ func (o *Output) apart(other *Output) error {
 	beside := *other
 	beside.Sharing = Apart
 	if o.Out == other.Out || o.Out.Storage() == other.Out.Storage() && (o.resizes || beside.clashes(o.Out)) {
-		return status.Runtimef("%s: unsupported operation: the outputs share memory; give each its own", o.Op)
+		return status.Runtimef("%s: unsupported operation: the outputs share memory; use outputs in separate memory", o.Op)
 	}
 	return nil
 }
@@ -394,7 +397,7 @@ func SameDType(op string, out *tensor.Tensor, d dtype.DType) error {
 // Fits returns an error for a tensor that is an input too and would have to change its shape to take the result.
 func Fits(op string, out *tensor.Tensor, sizes []int64) error {
 	if !slices.Equal(out.Sizes(), sizes) {
-		return status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v; an input keeps its shape, give another output", op, out.Sizes(), sizes)
+		return status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v; an output that is also an input cannot be resized, use another output", op, out.Sizes(), sizes)
 	}
 	return nil
 }
@@ -402,7 +405,7 @@ func Fits(op string, out *tensor.Tensor, sizes []int64) error {
 // Fillable returns an error for read-only memory. Elements may overlap if all are assigned the same value.
 func Fillable(op string, t *tensor.Tensor) error {
 	if t.Storage().ReadOnly() {
-		return status.Runtimef("%s: the written-to tensor is read-only memory of another owner; clone() it first", op)
+		return status.Runtimef("%s: the written-to tensor is over read-only memory; clone() it first", op)
 	}
 	return nil
 }

@@ -106,11 +106,11 @@ func TestInvalidOutputsAreRejected(t *testing.T) {
 	exact := floats(zeros(t, dtype.Float64, 2), iter.Apart, 4)
 	exact.Exact, exact.Name = true, "values"
 	for want, o := range map[string]iter.Output{
-		"op: expected values to have dtype float32, the result's, but got float64":                                 exact,
-		"op: result type float32 can't be cast to the desired output type int64 of out; give one of dtype float32": floats(integers, iter.Apart, 4),
-		"op: expected out to be on device meta, as the result is, but it is on cpu":                                elsewhere,
-		"op: the written-to tensor is read-only memory of another owner; clone() it first":                         floats(frozen, iter.Apart, 4),
-		"op: unsupported operation: more than one element of the written-to tensor":                                floats(repeated, iter.Apart, 4),
+		"op: expected values to have dtype float32, the result's, but got float64":                                     exact,
+		"op: result type float32 can't be cast to the desired output type int64 of out; use a tensor of dtype float32": floats(integers, iter.Apart, 4),
+		"op: expected out to be on device meta, as the result is, but it is on cpu":                                    elsewhere,
+		"op: the written-to tensor is over read-only memory; clone() it first":                                         floats(frozen, iter.Apart, 4),
+		"op: unsupported operation: more than one element of the written-to tensor":                                    floats(repeated, iter.Apart, 4),
 	} {
 		sizes := o.Out.Sizes()
 		result, err := o.Done(o.Open())

@@ -183,7 +183,7 @@ func unusable(compiled, runs []string) error {
 	if slices.ContainsFunc(compiled, func(tier string) bool { return slices.Contains(runs, tier) }) {
 		return nil
 	}
-	return status.NotImplementedf("this library has kernels for CPUs with %s only, and this one has %s: build it on this machine, or take one with all tiers (make lib)",
+	return status.NotImplementedf("this libtensor.so was built for CPUs with %s, but this CPU supports %s: build it on this machine, or with the kernels of all instruction sets (make lib)",
 		strings.Join(compiled, " or "), runs[len(runs)-1])
 }
 

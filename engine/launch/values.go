@@ -20,10 +20,10 @@ func view[T any](bytes []byte) []T {
 // read returns the bytes of a tensor that has elements.
 func read(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Parts() != nil {
-		return nil, status.Runtimef("%s: an argument whose numbers are read must be strided, but is a %v tensor; to_dense() converts", op, t.Layout())
+		return nil, status.Runtimef("%s: an argument whose values are read must be strided, but has layout %v; convert with to_dense()", op, t.Layout())
 	}
 	if t.Wrapped() != nil {
-		return nil, status.Runtimef("%s: an argument whose numbers are read must be the same for all examples, but vmap maps over it", op)
+		return nil, status.Runtimef("%s: an argument whose values are read must not be batched", op)
 	}
 	if t.Lazy() == 0 {
 		return On(t).Read(op, t)
@@ -92,7 +92,7 @@ func WriteFloats(op string, t *tensor.Tensor, set func([]float64)) error {
 // layout.
 func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err == nil && t.Layout() != tensor.Strided {
-		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; to_dense() converts", s.Op, t.Layout()))
+		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; convert with to_dense()", s.Op, t.Layout()))
 	}
 	if s.Err == nil {
 		t = Computed(s, t)

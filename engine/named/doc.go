@@ -11,5 +11,5 @@ import (
 )
 
 func init() {
-	aten.Register(tensor.Named, &aten.Kind{Name: "named", Instead: "rename(None) returns one without names", Serve: newBackend})
+	aten.Register(tensor.Named, &aten.Kind{Name: "named", Instead: "use rename(None) to drop the names", Serve: newBackend})
 }

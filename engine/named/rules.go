@@ -48,7 +48,7 @@ func join(op string, a, b []string) ([]string, error) {
 	}
 	if name := tensor.RepeatedName(names); name != "" {
 		return nil, status.Runtimef("%s: Misaligned dims when attempting to broadcast dims %s and dims %s: dim '%s' appears in a different position from the right across both lists; "+
-			"align_as() brings them to the same places", op, tensor.NamesText(a), tensor.NamesText(b), name)
+			"use align_as() to align them", op, tensor.NamesText(a), tensor.NamesText(b), name)
 	}
 	return names, nil
 }
@@ -169,7 +169,7 @@ func Of(t *tensor.Tensor) []string {
 // resize returns an error if a named tensor would get other sizes.
 func resize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
 	if t.Names() != nil && !slices.Equal(t.Sizes(), sizes) {
-		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; rename(None) returns one without names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
+		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; use rename(None) to drop the names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
 	}
 	return t.Names(), nil
 }
@@ -181,7 +181,7 @@ func fits(op string, names []string, err error, outputs ...*tensor.Tensor) error
 	}
 	for _, t := range outputs {
 		if t != nil && t.Names() != nil && !slices.Equal(t.Names(), names) && len(t.Names()) >= len(names) {
-			return status.Runtimef("%s: the result has dims %s, and what it is written to has dims %s; rename_() gives it these names", op, tensor.NamesText(names), tensor.NamesText(t.Names()))
+			return status.Runtimef("%s: the result has dims %s, but the output has dims %s; use rename_() to rename the output", op, tensor.NamesText(names), tensor.NamesText(t.Names()))
 		}
 	}
 	return nil

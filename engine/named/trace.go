@@ -36,7 +36,7 @@ func prime(n int64) bool {
 func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
 	names := Of(self)
 	if self.Dim() > len(labels()) {
-		return nil, status.NotImplementedf("%s: tensors with names have up to %d dimensions here, and this one has %d; rename(None) returns one without names", op, len(labels()), self.Dim())
+		return nil, status.NotImplementedf("%s: named tensors support up to %d dimensions, but this one has %d; use rename(None) to drop the names", op, len(labels()), self.Dim())
 	}
 	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels()[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {

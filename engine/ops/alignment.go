@@ -25,7 +25,7 @@ func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, bl
 	case logs.DType() != dtype.Float32 && logs.DType() != dtype.Float64:
 		a.Fail(status.NotImplementedf("%s: not implemented for %v; convert to float32 or float64", op, logs.DType()))
 	case logs.Dim() != 3:
-		a.Failf("log_probs must have three dimensions, steps, examples and classes, but has sizes %v", logs.Sizes())
+		a.Failf("log_probs must have shape (T, N, C), but has sizes %v", logs.Sizes())
 	case logs.Numel() == 0:
 		a.Failf("log_probs must not be empty, but has sizes %v", logs.Sizes())
 	case targets.Device() != logs.Device():
@@ -43,7 +43,7 @@ func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, bl
 	for i, list := range [][]int64{steps, labels} {
 		name := []string{"input_lengths", "target_lengths"}[i]
 		if int64(len(list)) != sizes[1] {
-			a.Failf("%s must have a length for each of the %d examples, but has %d", name, sizes[1], len(list))
+			a.Failf("%s must have one length for each of the %d batch elements, but has %d", name, sizes[1], len(list))
 		} else if least := slices.Min(list); least < 0 {
 			a.Failf("%s must not be negative, but one is %d", name, least)
 		}
@@ -64,10 +64,10 @@ func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, bl
 			a.Starts[i], sum = sum, shape.Plus(sum, n)
 		}
 		if targets.Sizes()[0] != sum {
-			a.Failf("targets must have the %d labels that target_lengths count, but has %d", sum, targets.Sizes()[0])
+			a.Failf("targets must have sum(target_lengths) = %d labels, but has %d", sum, targets.Sizes()[0])
 		}
 	case targets.Sizes()[0] != sizes[1] || targets.Sizes()[1] < a.most:
-		a.Failf("targets must have %d rows, one for each example, of at least %d labels, but has sizes %v", sizes[1], a.most, targets.Sizes())
+		a.Failf("targets must have %d rows, one for each batch element, of at least %d labels, but has sizes %v", sizes[1], a.most, targets.Sizes())
 	default:
 		for i := range labels {
 			a.Starts[i] = int64(i) * targets.Sizes()[1]
@@ -117,7 +117,7 @@ func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []in
 	}
 	sizes := logs.Sizes()
 	if !slices.Equal(losses.Sizes(), sizes[1:2]) || !slices.Equal(given.Sizes(), sizes[1:2]) || !slices.Equal(forward.Sizes(), []int64{sizes[1], sizes[0], a.most}) {
-		a.Failf("losses, their gradients and sums must be those of the examples, but have sizes %v, %v and %v", losses.Sizes(), given.Sizes(), forward.Sizes())
+		a.Failf("losses, their gradients and log_alpha must have one entry for each batch element, but have sizes %v, %v and %v", losses.Sizes(), given.Sizes(), forward.Sizes())
 	}
 	if _, err := iter.Device(a.Op, logs, given, losses, forward); err != nil {
 		a.Fail(err)

@@ -32,7 +32,7 @@ func NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, pa
 func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	const op = "nn_convolution_weight"
 	if d := self.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
-		return nil, status.NotImplementedf("%s: not implemented for %v, which has no gradients", op, d)
+		return nil, status.NotImplementedf("%s: gradients are not implemented for %v", op, d)
 	}
 	c := convolution{op: op, sizes: sizes, Convolution: launch.Convolution{Images: self, Results: results, Making: launch.Kernels,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
@@ -101,7 +101,7 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 func (c *convolution) fit(a, b *tensor.Tensor) ([]int64, error) {
 	n := len(c.sizes)
 	if n < 1 || n > 3 || a.Dim() != n+2 || b.Dim() != n+2 || len(c.Stride) != n || len(c.Padding) != n || len(c.Dilation) != n {
-		return nil, status.Runtimef("%s: one to three dimensions are convolved, and the tensors have two more: sizes %v and %v, made %v, stride %v, padding %v, dilation %v",
+		return nil, status.Runtimef("%s: expected tensors of 3 to 5 dimensions (batch, channels and 1 to 3 spatial dimensions), but got sizes %v and %v, made %v, stride %v, padding %v, dilation %v",
 			c.op, a.Sizes(), b.Sizes(), c.sizes, c.Stride, c.Padding, c.Dilation)
 	}
 	sizes := append(make([]int64, 2), c.sizes...)
@@ -129,7 +129,7 @@ func (c *convolution) fit(a, b *tensor.Tensor) ([]int64, error) {
 		}
 	}
 	if !fits {
-		return nil, status.Runtimef("%s: tensors of sizes %v and %v do not fit each other with groups=%d", c.op, a.Sizes(), b.Sizes(), c.Groups)
+		return nil, status.Runtimef("%s: sizes %v and %v are incompatible with groups=%d", c.op, a.Sizes(), b.Sizes(), c.Groups)
 	}
 	if c.Bias != nil && (c.Bias.Dim() != 1 || c.Bias.Sizes()[0] != sizes[1]) {
 		return nil, status.Runtimef("%s: expected bias to be 1-dimensional with %d elements, but got bias of size %v", c.op, sizes[1], c.Bias.Sizes())
@@ -138,7 +138,7 @@ func (c *convolution) fit(a, b *tensor.Tensor) ([]int64, error) {
 		const most = 1 << 60 // which the kernels can count with
 		reach := float64(results[i+2])*float64(c.Stride[i]) + float64(kernels[i+2])*float64(c.Dilation[i]) + float64(c.Padding[i])
 		if sizes[i+2] < 0 || c.Stride[i] < 1 || c.Dilation[i] < 1 || c.Padding[i] < 0 || reach > most {
-			return nil, status.Runtimef("%s: stride and dilation must be positive, padding and sizes must not be negative, and none so large that it cannot be counted with: stride %v, padding %v, dilation %v, sizes %v",
+			return nil, status.Runtimef("%s: stride and dilation must be positive, padding and sizes must not be negative, and none may overflow a 64-bit integer: stride %v, padding %v, dilation %v, sizes %v",
 				c.op, c.Stride, c.Padding, c.Dilation, c.sizes)
 		}
 	}

@@ -55,7 +55,7 @@ func discards(op string, from, to dtype.DType) error {
 	if !from.IsComplex() || to.IsComplex() || to == dtype.Bool {
 		return nil
 	}
-	return warning.ComplexToReal.Of(op, "converting %v to %v discards the imaginary part; take .real where that is meant", from, to)
+	return warning.ComplexToReal.Of(op, "converting %v to %v discards the imaginary part; use real() if this is intended", from, to)
 }
 
 // Fill fills self with one value; out is self in place, or nil for a new tensor of self's geometry.

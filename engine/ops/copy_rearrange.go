@@ -59,7 +59,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	case repeats.Dim() != 1:
 		return nil, status.Runtimef("%s: only accept 1D vector as repeat, but got shape %v", op, repeats.Sizes())
 	case !repeats.DType().IsIntegral():
-		return nil, status.NotImplementedf("%s: not implemented for repeats of dtype %v; give integers", op, repeats.DType())
+		return nil, status.NotImplementedf("%s: repeats must be integers, but have dtype %v", op, repeats.DType())
 	}
 	s := within(op)
 	defer s.Close()
@@ -77,7 +77,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 			return nil, status.Runtimef("%s: repeats can not be negative, but got %d", op, n)
 		}
 		if total += n; total < 0 {
-			return nil, status.Runtimef("%s: the repeats add up to more than a 64-bit integer counts", op)
+			return nil, status.Runtimef("%s: the sum of repeats overflows a 64-bit integer", op)
 		}
 	}
 	if !outputSize.IsNone() && int64(outputSize) != total {

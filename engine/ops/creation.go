@@ -15,13 +15,13 @@ import (
 // options resolves the dtype and device of a factory; d is used when no dtype is given.
 func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (dtype.DType, device.Device, error) {
 	if given.IsQuantized() {
-		return given, dev, status.Runtimef("%s: the dtype would be %v, a quantized one; quantize_per_tensor() makes tensors of these", op, given)
+		return given, dev, status.Runtimef("%s: the dtype %v is quantized; use quantize_per_tensor() to create a quantized tensor", op, given)
 	}
 	if given == dtype.None {
 		given = otherwise
 	}
 	if layout != tensor.NoLayout && layout != tensor.Strided {
-		return given, dev, status.NotImplementedf("%s: only the strided layout can be made here", op)
+		return given, dev, status.NotImplementedf("%s: only the strided layout is supported", op)
 	}
 	dev, err := device.Resolve(op, dev)
 	return given, dev, err

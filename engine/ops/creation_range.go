@@ -121,7 +121,7 @@ func less(a, b dtype.Scalar) bool {
 
 func checkRange(op string, start, end, step dtype.Scalar) error {
 	if start.Kind == dtype.KindComplex || end.Kind == dtype.KindComplex || step.Kind == dtype.KindComplex {
-		return status.Runtimef("%s: complex numbers have no order: start %v, end %v, step %v", op, start, end, step)
+		return status.Runtimef("%s: start, end and step must be real numbers, but got start %v, end %v, step %v", op, start, end, step)
 	}
 	s, e, by := start.Float(), end.Float(), step.Float()
 	switch {

@@ -41,7 +41,7 @@ func (t *staircase) count(op string, col int64) (int64, error) {
 	if n := full + stairs/2; over == 0 && over2 == 0 && full < 1<<62 && n < 1<<62 {
 		return int64(n), nil
 	}
-	return 0, status.Runtimef("%s: %d rows of up to %d columns have more elements than a tensor can", op, t.last-t.first, col)
+	return 0, status.Runtimef("%s: %d rows of up to %d columns have more elements than a tensor can have", op, t.last-t.first, col)
 }
 
 // TrilIndices lists rows and columns of the lower triangle.

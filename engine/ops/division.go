@@ -75,7 +75,7 @@ func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, err
 			return nil, err
 		}
 		if zero {
-			return nil, status.Runtimef("%s: ZeroDivisionError: other holds 0, by which %v cannot be divided; convert to a floating dtype for infinities", p.name, d)
+			return nil, status.Runtimef("%s: ZeroDivisionError: other contains 0, and the dtype is %v; convert to a floating-point dtype to get inf", p.name, d)
 		}
 	}
 	return p.run(out, nil, self, other)

@@ -42,7 +42,7 @@ func FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (*te
 		return nil, status.Runtimef("%s: must transform at least one axis", op)
 	}
 	if len(dims) > 1 && !onesided {
-		return nil, status.Runtimef("%s: transforms with both halves have one dimension, got dim=%v", op, dim)
+		return nil, status.Runtimef("%s: two-sided transforms of real input support one dimension, but got dim=%v", op, dim)
 	}
 	last := len(dims) - 1
 	sizes := slices.Clone(self.Sizes())
@@ -68,7 +68,7 @@ func FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor
 	}
 	sizes := slices.Clone(self.Sizes())
 	if have := sizes[dims[0]]; have != size/2+1 {
-		return nil, status.Runtimef("%s: %d real numbers come from %d complex ones, but self has size %d in dim %d", op, size, size/2+1, have, dim)
+		return nil, status.Runtimef("%s: a real signal of length %d requires %d complex elements, but self has size %d in dim %d", op, size, size/2+1, have, dim)
 	}
 	sizes[dims[0]] = size
 	return transform(op, self, dims, sizes, self.DType().ToReal(), true, scale)
@@ -80,7 +80,7 @@ func Transformable(op string, d dtype.DType) error {
 		return status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", op, d)
 	}
 	if wide := d.Compute(); wide != d {
-		return status.NotImplementedf("%s: Unsupported dtype %v; to(%v) gives one that is supported", op, d, wide)
+		return status.NotImplementedf("%s: Unsupported dtype %v; convert to %v", op, d, wide)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
 }
 
 func noneOnMeta(op string) error {
-	return status.Runtimef("%s: there are no generators on the meta device, whose tensors have no elements; use device='cpu'", op)
+	return status.Runtimef("%s: generators on the meta device are not supported; use device='cpu'", op)
 }
 
 // GeneratorManualSeed restarts a generator, and with the CPU's default generator those of all devices.

@@ -21,7 +21,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	d := self.DType()
 	switch {
 	case !d.IsIntegral() || d == dtype.Bool:
-		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give integers", op, d)
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to an integer dtype", op, d)
 	case minlength < 0:
 		return nil, status.Runtimef("%s: minlength should be >= 0, got %d", op, minlength)
 	case self.Dim() != 1:
@@ -44,7 +44,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	top := most.I
 	if most.Kind == dtype.KindUint || top == math.MaxInt64 {
-		return nil, status.Runtimef("%s: the element %v is too large to count up to", op, most)
+		return nil, status.Runtimef("%s: the element %v requires more bins than can be allocated", op, most)
 	}
 	result, compute := dtype.Int64, dtype.Int64
 	if weights != nil {
@@ -66,7 +66,7 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	const op = "histc"
 	d := self.DType()
 	if !d.IsFloatingPoint() {
-		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give a floating dtype", op, d)
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to a floating-point dtype", op, d)
 	}
 	if err := iter.SameDType(op, out, d); err != nil {
 		return nil, err

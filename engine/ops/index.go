@@ -25,7 +25,7 @@ func byteMask(op, argument string, t *tensor.Tensor) error {
 	if t.DType() != dtype.Uint8 {
 		return nil
 	}
-	return warning.Uint8Mask.Of(op, "a %s of uint8 is taken as a mask, which is deprecated; give one of bool, or of int64 for positions", argument)
+	return warning.Uint8Mask.Of(op, "%s of dtype uint8 is interpreted as a mask, which is deprecated; use bool for masks, or int64 for indices", argument)
 }
 
 // selector is an index tensor with the first of the dimensions that it indexes and their number: a mask has those that it covers.

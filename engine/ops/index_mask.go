@@ -166,7 +166,7 @@ func expanded(op string, out *tensor.Tensor) error {
 	if !iter.SelfOverlaps(out) {
 		return nil
 	}
-	return warning.Expanded.Of(op+"_", "elements of the written-to tensor share memory, so that others than those that are named change too; clone() it first")
+	return warning.Expanded.Of(op+"_", "use of an in-place operator on an expanded tensor is deprecated: several of its elements share memory, so more elements than selected change; clone() the tensor before the operation")
 }
 
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.

@@ -92,10 +92,10 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 		return status.Runtimef("%s: expected self and source to have the same dtype, but got %v and %v", op, self.DType(), source.DType())
 	}
 	if (self.Dim() == 0 || source.Dim() == 0) && index.Numel() != 1 {
-		return status.Indexf("%s: self or source has no dimensions, so that index should have one element, but it has %d", op, index.Numel())
+		return status.Indexf("%s: index must have one element if self or source is 0-dimensional, but has %d", op, index.Numel())
 	}
 	if self.Dim() == 0 && source.Dim() != 0 && op != "index_copy" {
-		return status.Runtimef("%s: source of shape %v does not fit: self has no dimensions", op, source.Sizes())
+		return status.Runtimef("%s: self is 0-dimensional, so source must have one element, but source has shape %v", op, source.Sizes())
 	}
 	if s.source = s.vector(source); s.Err != nil {
 		return s.Err
@@ -111,7 +111,7 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 			if op == "index_copy" && (len(found) != len(want) || slices.Equal(want[:s.d], found[:s.d]) && slices.Equal(want[s.d+1:], found[s.d+1:])) {
 				fail = status.Indexf // the number of dimensions, or of indices
 			}
-			return fail("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
+			return fail("%s: source has shape %v, but for self of shape %v and index of %d elements shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
 		}
 		s.source = s.expand(s.source, want)
 	}

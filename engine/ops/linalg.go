@@ -71,7 +71,7 @@ func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
 // CheckPivots returns an error unless pivots is int32, as factorizations return it, and on the same device as the factors.
 func CheckPivots(op, name string, factors, pivots *tensor.Tensor) error {
 	if pivots.DType() != dtype.Int32 {
-		return status.Runtimef("%s: expected %s to be int32, as factorizations give them, got %v", op, name, pivots.DType())
+		return status.Runtimef("%s: expected %s to be int32, the dtype that factorizations return, but got %v", op, name, pivots.DType())
 	}
 	_, err := iter.Device(op, factors, pivots)
 	return err

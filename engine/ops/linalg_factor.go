@@ -54,7 +54,7 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	const op = "lu_unpack"
 	if pivots.Dim() == 0 || !pivots.DType().IsIntegral() {
-		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of integers, got shape %v and dtype %v; they are what lu_factor gives", op, pivots.Sizes(), pivots.DType())
+		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of integers, got shape %v and dtype %v; pass the pivots that lu_factor returns", op, pivots.Sizes(), pivots.DType())
 	}
 	s := within(op)
 	defer s.Close()
@@ -74,7 +74,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	}
 	for _, row := range exchanges {
 		if row < 1 || row > n {
-			return nil, status.Runtimef("%s: LU_pivots has %d, which is no row of matrices with %d rows; rows are counted from 1", op, row, n)
+			return nil, status.Runtimef("%s: LU_pivots contains %d, but must contain row numbers from 1 to %d", op, row, n)
 		}
 	}
 	s.Do(func() error {
@@ -217,7 +217,7 @@ func checkReflections(op string, input, tau *tensor.Tensor) error {
 		return status.Runtimef("%s: input.shape[-2] must be greater than or equal to input.shape[-1], got %d and %d", op, rows, columns)
 	}
 	if tau.Dim() != input.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], shape.Batch(input.Sizes())) {
-		return status.Runtimef("%s: expected tau to have the shape of input but for its rows, got %v and %v", op, tau.Sizes(), input.Sizes())
+		return status.Runtimef("%s: expected tau.shape to be input.shape without the dimension of rows, but got tau of shape %v and input of shape %v", op, tau.Sizes(), input.Sizes())
 	}
 	if n := tau.Sizes()[tau.Dim()-1]; n > columns {
 		return status.Runtimef("%s: input.shape[-1] must be greater than or equal to tau.shape[-1], got %d and %d", op, columns, n)
@@ -254,7 +254,7 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 	case other.Sizes()[along] != rows:
 		return nil, status.Runtimef("%s: other.shape[%d] must be equal to input.shape[-2], got %d and %d", op, along-other.Dim(), other.Sizes()[along], rows)
 	case tau.Dim() != self.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], shape.Batch(self.Sizes())):
-		return nil, status.Runtimef("%s: expected tau to have the shape of input but for its rows, got %v and %v", op, tau.Sizes(), self.Sizes())
+		return nil, status.Runtimef("%s: expected tau.shape to be input.shape without the dimension of rows, but got tau of shape %v and input of shape %v", op, tau.Sizes(), self.Sizes())
 	case tau.Sizes()[tau.Dim()-1] != reflections:
 		return nil, status.Runtimef("%s: tau.shape[-1] must be equal to the smaller one of other.shape[%d] and input.shape[-1], %d, got %d", op, along-other.Dim(), reflections, tau.Sizes()[tau.Dim()-1])
 	case !slices.Equal(shape.Batch(other.Sizes()), shape.Batch(self.Sizes())):

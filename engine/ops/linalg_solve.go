@@ -20,7 +20,7 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 	}
 	vector := IsVector(a, b)
 	if vector && !left {
-		return nil, nil, status.Runtimef("%s: vectors B, of shape %v, are on the right of A; left=False is for matrices", op, b.Sizes())
+		return nil, nil, status.Runtimef("%s: left=False requires B to be a matrix, but got a batch of vectors of shape %v", op, b.Sizes())
 	}
 	if !vector && b.Dim() < 2 {
 		return nil, nil, status.Runtimef("%s: B must have at least 2 dimensions, or be vectors, got shape %v", op, b.Sizes())
@@ -145,11 +145,11 @@ func checkRows(op string, pivots *tensor.Tensor, n int64) error {
 	}
 	for i, row := range rows {
 		if v := int64(row); v == 0 || v > n || v < -n {
-			return status.Runtimef("%s: pivots have %d, which is no row of matrices with %d rows; rows are counted from 1, and negative for blocks of two", op, row, n)
+			return status.Runtimef("%s: pivots contain %d, but must contain row numbers from 1 to %d, negated for 2 x 2 blocks", op, row, n)
 		}
 		// A block of two has the same negative number twice.
 		if k := int64(i) % n; row < 0 && !(k+1 < n && rows[i+1] == row || k > 0 && rows[i-1] == row) {
-			return status.Runtimef("%s: pivots have %d at %d, which is half of a block of two", op, row, k)
+			return status.Runtimef("%s: pivots contain %d at index %d, which is half of a 2 x 2 block", op, row, k)
 		}
 	}
 	return nil

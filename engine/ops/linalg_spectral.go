@@ -94,7 +94,7 @@ func (s *scope) general(self *tensor.Tensor, wanted bool) (values, vectors *tens
 // checkDriver returns an error for a way to compute singular values: there is one.
 func checkDriver(op, driver string) error {
 	if driver != "" {
-		return status.Runtimef("%s: driver is for CUDA alone, but got %q; leave it out", op, driver)
+		return status.Runtimef("%s: driver is only supported on CUDA, but got %q; omit it", op, driver)
 	}
 	return nil
 }

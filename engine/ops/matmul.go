@@ -136,6 +136,9 @@ func checkMatrices(op, nameA, nameB string, a, b *tensor.Tensor, dims int) error
 		return status.Runtimef("%s: batch sizes of %s and %s must match, got %v and %v", op, nameA, nameB, sa, sb)
 	}
 	if sa[dims-1] != sb[dims-2] {
+		if dims == 2 {
+			nameA, nameB = "mat1", "mat2" // PyTorch's wording for every product of matrices
+		}
 		return status.Runtimef("%s: %s and %s shapes cannot be multiplied (%dx%d and %dx%d)", op, nameA, nameB, sa[dims-2], sa[dims-1], sb[dims-2], sb[dims-1])
 	}
 	return nil

@@ -37,7 +37,7 @@ func checkNotEmpty(op string, t *tensor.Tensor, mask []bool, all bool) error {
 // wantOrder returns the error for operators that need an order.
 func wantOrder(op string, t *tensor.Tensor) error {
 	if t.DType().IsComplex() {
-		return status.NotImplementedf("%s: not implemented for %v; complex numbers have no order", op, t.DType())
+		return status.NotImplementedf("%s: not implemented for %v; use abs() or real() to compare complex numbers", op, t.DType())
 	}
 	return nil
 }

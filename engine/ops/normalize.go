@@ -36,7 +36,7 @@ func normalizing(op string, self *tensor.Tensor, parameters ...*tensor.Tensor) *
 func (n *normalization) ofGroups(self *tensor.Tensor, examples, groups, channels int64) {
 	whole := shape.Times(shape.Times(max(examples, 0), max(groups, 0)), max(channels, 0))
 	if min(examples, groups, channels) < 0 || self.Numel() != 0 && (whole == 0 || self.Numel()%whole != 0) {
-		n.Failf("%d examples of %d groups of %d channels do not make the %d elements of self", examples, groups, channels, self.Numel())
+		n.Failf("a batch of %d with %d groups of %d channels is incompatible with the %d elements of self", examples, groups, channels, self.Numel())
 		return
 	}
 	n.Units, n.Strips, n.Runs, n.Groups = shape.Times(examples, groups), 1, channels, groups

@@ -146,7 +146,7 @@ func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
 		return unpromoted(p.name, inputs...)
 	}
 	if len(inputs) == 2 && common.IsFloatingPoint() && inputs[0].DType().IsIntegral() && inputs[1].DType().IsIntegral() {
-		return status.NotImplementedf("%s: not implemented for %v beside %v, which promote to %v; convert one of them to the dtype of the other", p.name, inputs[0].DType(), inputs[1].DType(), common)
+		return status.NotImplementedf("%s: not implemented for operands of dtype %v and %v, which promote to %v; convert one of them to the dtype of the other", p.name, inputs[0].DType(), inputs[1].DType(), common)
 	}
 	return p.kernel.Lacks(p.name, common)
 }
@@ -196,7 +196,7 @@ func fill(op string, out, self *tensor.Tensor, result dtype.DType, exact bool, v
 func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	for _, t := range operands {
 		if t.DType().IsComplex() {
-			return status.Typef("%s: does not support complex inputs; got %v, and complex numbers have no order", op, t.DType())
+			return status.Typef("%s: does not support complex inputs, but got %v; use abs() or real() to compare complex numbers", op, t.DType())
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (val
 	defer p.Close()
 	n := self.Dim() - 2
 	if samples.Dim() != 3 || samples.Sizes()[0] < self.Sizes()[0] || samples.Sizes()[1] != self.Sizes()[1] || samples.Sizes()[2] != int64(n) || samples.DType() != self.DType() {
-		p.Failf("random samples must be of %v, with sizes %v or more examples, but are of %v, with sizes %v", self.DType(), append(slices.Clone(self.Sizes()[:2]), int64(n)), samples.DType(), samples.Sizes())
+		p.Failf("random samples must have dtype %v and sizes of at least %v, but have dtype %v and sizes %v", self.DType(), append(slices.Clone(self.Sizes()[:2]), int64(n)), samples.DType(), samples.Sizes())
 	}
 	_, err = iter.Device(p.Op, self, samples)
 	p.Fail(err)
@@ -123,14 +123,14 @@ func (p *pooler) channelled(t *tensor.Tensor, sizes []int64, number func(channel
 		taps = shape.Times(taps, max(n, 0))
 	}
 	if p.Err == nil && (taps < 1 || len(p.Taps) != t.Dim()-2 || len(sizes) != t.Dim()-2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 })) {
-		p.Failf("kernel_size %v and sizes %v do not belong to a tensor of sizes %v", p.Taps, sizes, t.Sizes())
+		p.Failf("kernel_size %v and output sizes %v are incompatible with a tensor of sizes %v", p.Taps, sizes, t.Sizes())
 	}
 	if p.Err != nil {
 		return nil
 	}
 	channels, fits := number(t.Sizes()[1], taps)
 	if !fits {
-		p.Failf("kernel_size %v has %d taps, by which the number of channels must be divisible, but sizes are %v", p.Taps, taps, t.Sizes())
+		p.Failf("the number of channels must be divisible by the product of kernel_size %v, which is %d, but sizes are %v", p.Taps, taps, t.Sizes())
 	}
 	return p.empty(t, t.DType(), slices.Concat(t.Sizes()[:1], []int64{channels}, sizes)...)
 }
@@ -150,7 +150,7 @@ func pool(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) 
 // laid returns t in a format that kernels read.
 func (p *pooler) laid(t *tensor.Tensor, format shape.MemoryFormat) *tensor.Tensor {
 	if n := t.Dim() - 2; n < 1 || n > 3 {
-		p.Failf("windows are taken of one to three dimensions behind those of examples and channels, but sizes are %v", t.Sizes())
+		p.Failf("expected 1 to 3 spatial dimensions after (N, C), but got sizes %v", t.Sizes())
 	}
 	if p.Err != nil {
 		return nil
@@ -197,19 +197,19 @@ func (p *pooler) launch() {
 		}
 		if p.Kernel == fractionalPoolKernel {
 			if len(p.Taps) != len(images) || p.Taps[i] < 1 || p.Taps[i] > images[i] || results[i] > images[i]-p.Taps[i]+1 {
-				p.Failf("kernel_size must be positive, and windows of it fit into the image one element apart: sizes %v of %v, kernel_size %v", results, images, p.Taps)
+				p.Failf("kernel_size must be positive, and windows at least one element apart must fit into the input: output sizes %v, input sizes %v, kernel_size %v", results, images, p.Taps)
 				return
 			}
 			continue
 		}
 		if len(p.Taps) != len(images) || len(p.Stride) != len(images) || len(p.Padding) != len(images) || len(p.Dilation) != len(images) {
-			p.Failf("expected %d numbers for each of kernel_size, stride, padding and dilation, but got %v, %v, %v and %v", len(images), p.Taps, p.Stride, p.Padding, p.Dilation)
+			p.Failf("expected %d values in each of kernel_size, stride, padding and dilation, but got %v, %v, %v and %v", len(images), p.Taps, p.Stride, p.Padding, p.Dilation)
 			return
 		}
 		const most = 1 << 60 // which the kernels can count with
 		reach := float64(results[i])*float64(p.Stride[i]) + float64(p.Taps[i])*float64(p.Dilation[i]) + float64(p.Padding[i])
 		if p.Taps[i] < 1 || p.Stride[i] < 1 || p.Dilation[i] < 1 || p.Padding[i] < 0 || reach > most || !apart && (results[i]-1)*p.Stride[i]-p.Padding[i] >= images[i] && results[i] > 0 {
-			p.Failf("kernel_size, stride and dilation must be positive, padding not negative, none too large to count with, and the last window must begin before the end: sizes %v of %v, kernel_size %v, stride %v, padding %v, dilation %v",
+			p.Failf("kernel_size, stride and dilation must be positive, padding not negative, none may overflow, and the last window must start inside the input or its left padding: output sizes %v, input sizes %v, kernel_size %v, stride %v, padding %v, dilation %v",
 				results, images, p.Taps, p.Stride, p.Padding, p.Dilation)
 			return
 		}
@@ -220,6 +220,6 @@ func (p *pooler) launch() {
 	case p.Kernel == maxPoolGradientKernel, p.Kernel == averagePoolGradientKernel, p.Kernel == fromColumnsKernel:
 		p.Do(func() error { return fillWith(p.Images, zero) })
 	case p.Results.Numel() > 0:
-		p.Failf("windows of images without elements have none, but sizes are %v, and those of windows %v", p.Images.Sizes(), p.Results.Sizes())
+		p.Failf("the input has no elements, but the output has: input sizes %v, output sizes %v", p.Images.Sizes(), p.Results.Sizes())
 	}
 }

@@ -25,7 +25,7 @@ func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, rever
 	r := &recurrence{scope: within(op)}
 	gates, ok := cellGates[cells]
 	if !ok {
-		r.Failf("cells must be tanh, relu, lstm or gru, but are %s", cells)
+		r.Failf("cells must be 'tanh', 'relu', 'lstm' or 'gru', but got '%s'", cells)
 		return r
 	}
 	if d := x.DType(); d != dtype.Float32 && d != dtype.Float64 {
@@ -34,7 +34,7 @@ func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, rever
 	}
 	for i, n := range batches {
 		if n < 0 || i > 0 && n > batches[i-1] {
-			r.Failf("steps must have as many rows as those before them, or fewer, but have %v", batches)
+			r.Failf("batch sizes must not increase, but are %v", batches)
 			return r
 		}
 		r.rows = shape.Plus(r.rows, n)
@@ -53,7 +53,7 @@ func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, rever
 	if cells == "lstm" {
 		r.fit("the cells' state", x, c, r.sequences, r.units)
 	} else if c != nil {
-		r.Failf("only lstm has a cells' state")
+		r.Failf("a cell state is only supported for 'lstm'")
 	}
 	return r
 }
@@ -190,7 +190,7 @@ func fallingCounts(t *tensor.Tensor) ([]int64, error) {
 	list, err := NnCounts(t)
 	for i, n := range list {
 		if n <= 0 || i > 0 && n > list[i-1] {
-			return nil, status.Runtimef("nn_counts: counts must be positive and fall, but are %v", list)
+			return nil, status.Runtimef("nn_counts: counts must be positive and must not increase, but are %v", list)
 		}
 	}
 	return list, err

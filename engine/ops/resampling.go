@@ -28,13 +28,13 @@ func resampled(op string, self *tensor.Tensor, sizes []int64, w launch.Resamplin
 	defer s.Close()
 	n := self.Dim() - 2
 	if n < 1 || n > 3 || len(sizes) != n || w.Scales != nil && len(w.Scales) != n {
-		s.Failf("expected one to three sizes for the dimensions behind those of examples and channels, but got %v, scales %v, for a tensor of sizes %v", sizes, w.Scales, self.Sizes())
+		s.Failf("expected 1 to 3 output sizes for the dimensions after (N, C), but got sizes %v and scales %v for a tensor of sizes %v", sizes, w.Scales, self.Sizes())
 		return nil, s.Err
 	}
 	all := slices.Concat(self.Sizes()[:2], sizes)
 	for _, size := range slices.Concat(self.Sizes()[2:], sizes) {
 		if size < 1 || size > math.MaxInt32 {
-			s.Failf("sizes must be from 1 to %d behind the dimensions of examples and channels, but are %v, and those of the result %v", math.MaxInt32, self.Sizes(), all)
+			s.Failf("the sizes after (N, C) must be from 1 to %d, but the sizes are %v, and those of the result %v", math.MaxInt32, self.Sizes(), all)
 			return nil, s.Err
 		}
 	}

@@ -87,7 +87,7 @@ func (p *sampler) take(images, grid, along *tensor.Tensor) {
 	n, sizes, points := images.Dim()-2, images.Sizes(), grid.Sizes()
 	switch {
 	case p.Mode < 0 || p.Mode > 2 || p.Padding < 0 || p.Padding > 2:
-		p.Failf("modes of interpolation and padding are numbers from 0 to 2, but are %d and %d", p.Mode, p.Padding)
+		p.Failf("interpolation_mode and padding_mode must be from 0 to 2, but are %d and %d", p.Mode, p.Padding)
 	case n < 1 || len(points) == 0:
 		p.Failf("expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes, points)
 	case points[0] != sizes[0]:
@@ -105,7 +105,7 @@ func (p *sampler) take(images, grid, along *tensor.Tensor) {
 	case grid.DType() != images.DType():
 		p.Failf("expected input and grid to have the same dtype, but they have %v and %v", images.DType(), grid.DType())
 	case along != nil && (!slices.Equal(along.Sizes(), points) || along.DType() != grid.DType()):
-		p.Failf("expected a direction as large as the grid, of the same dtype, but got %v, of %v, for %v, of %v", along.Sizes(), along.DType(), points, grid.DType())
+		p.Failf("expected the direction to have the sizes and dtype of grid, but got %v of %v for grid %v of %v", along.Sizes(), along.DType(), points, grid.DType())
 	}
 	if p.Err != nil {
 		return

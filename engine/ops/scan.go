@@ -90,7 +90,7 @@ func Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor
 
 func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if out == self && d != dtype.None && d != self.DType() {
-		return nil, status.Runtimef("%s: the dtype %v of the in-place form must be that of self, %v", op, d, self.DType())
+		return nil, status.Runtimef("%s: dtype must be the dtype of self, %[3]v, in the in-place variant, but got %[2]v", op, d, self.DType())
 	}
 	d = sumDType(d, out, self)
 	return scan(op, k, out, self, dim, d)
@@ -100,7 +100,7 @@ func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int6
 func Logcumsumexp(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
-		return nil, status.NotImplementedf("logcumsumexp: not implemented for dtype %v; give a floating or complex dtype", d)
+		return nil, status.NotImplementedf("logcumsumexp: not implemented for dtype %v; convert to a floating-point or complex dtype", d)
 	}
 	return scan("logcumsumexp", logcumsumexpKernel, out, self, dim, d)
 }
@@ -154,7 +154,7 @@ func soft(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 		d = self.DType()
 	}
 	if !d.IsFloatingPoint() && self.Numel() > 0 {
-		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give a floating dtype", op, d)
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to a floating-point dtype", op, d)
 	}
 	return scan(op, k, out, self, dim, d)
 }
@@ -167,7 +167,7 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 		return nil, err
 	}
 	if given.Device() != output.Device() || !slices.Equal(given.Sizes(), output.Sizes()) {
-		return nil, status.Runtimef("%s: the gradient must have the sizes %v and be on %v, as the output, but has %v and is on %v", op, output.Sizes(), output.Device(), given.Sizes(), given.Device())
+		return nil, status.Runtimef("%s: the gradient must have the sizes and the device of the output, %v on %v, but has sizes %v on %v", op, output.Sizes(), output.Device(), given.Sizes(), given.Device())
 	}
 	k := softmaxGradientKernel
 	if logarithm {

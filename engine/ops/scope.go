@@ -49,7 +49,7 @@ func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor
 // DeliverCast is Deliver to an out of a dtype that t's can be cast to.
 func DeliverCast(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.DType().IsQuantized() || out != nil && out.DType().IsQuantized() { // casts are of plain numbers
-		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; dequantize() converts", op)
+		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; call dequantize() first", op)
 	}
 	to := resultIn(op, out, t)
 	to.Exact = false

@@ -67,11 +67,11 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	switch {
 	case mat1.Dim() != 2 || mat2.Dim() != 2 || mat1.Sizes()[1] != mat2.Sizes()[1]:
-		s.Failf("mat1 and mat2 must be matrices with as many columns, but got sizes %v and %v", mat1.Sizes(), mat2.Sizes())
+		s.Failf("mat1 and mat2 must be matrices with the same number of columns, but got sizes %v and %v", mat1.Sizes(), mat2.Sizes())
 	case mat1.DType() != mat2.DType():
 		s.Failf("mat1 and mat2 must have the same dtype, but got %v and %v", mat1.DType(), mat2.DType())
 	case crow.Dim() == 1 && crow.Numel() != mat1.Sizes()[0]+1:
-		s.Failf("crow_indices must have one entry more than mat1 has rows, but got %d and %d", crow.Numel(), mat1.Sizes()[0])
+		s.Failf("crow_indices must have one element more than the number of rows of mat1, but got %d elements for %d rows", crow.Numel(), mat1.Sizes()[0])
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -127,7 +127,7 @@ func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor
 	case values.DType() != otherValues.DType():
 		s.Failf("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
 	case crow.Numel() != otherCrow.Numel():
-		s.Failf("crow_indices and other_crow must have as many entries, but got %d and %d", crow.Numel(), otherCrow.Numel())
+		s.Failf("crow_indices and other_crow must have the same number of elements, but got %d and %d", crow.Numel(), otherCrow.Numel())
 	case columns < 0:
 		s.Failf("columns must not be negative, but got %d", columns)
 	}

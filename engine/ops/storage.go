@@ -44,13 +44,13 @@ func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, si
 	case err != nil:
 		return nil, err
 	case dev.Type == device.Meta:
-		return nil, status.Valuef("from_blob: there is no memory on meta")
+		return nil, status.Valuef("from_blob: a meta tensor has no memory; use another device")
 	case d == dtype.None:
 		return nil, status.Valuef("from_blob: a dtype is required")
 	case nbytes < 0:
-		return nil, status.Valuef("from_blob: memory of %d bytes; nbytes cannot be negative", nbytes)
+		return nil, status.Valuef("from_blob: nbytes must not be negative, but got %d", nbytes)
 	case data == 0 && nbytes > 0:
-		return nil, status.Valuef("from_blob: data is null, and is to be the address of %d bytes", nbytes)
+		return nil, status.Valuef("from_blob: data is NULL; pass the address of %d bytes", nbytes)
 	case data%uintptr(d.Alignment()) != 0:
 		return nil, status.Valuef("from_blob: the address %#x is not aligned to %d bytes, as elements of %v must be; copy the data instead", data, d.Alignment(), d)
 	}
@@ -91,18 +91,18 @@ func UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 // storage is pinned to its address from now on.
 func Lend(self *tensor.Tensor) (held *tensor.Tensor, data uintptr, readOnly bool, err error) {
 	if !launch.Known(self) {
-		return nil, 0, false, status.Runtimef("lend: a meta tensor has no memory that another library could use")
+		return nil, 0, false, status.Runtimef("export: a meta tensor has no memory to export")
 	}
 	if h := self.History(); h != nil {
 		if call, wanted := h.Describe(); wanted || call != "" {
-			return nil, 0, false, status.Runtimef("lend: Can't export tensors that require gradient, use tensor.detach()")
+			return nil, 0, false, status.Runtimef("export: Can't export tensors that require gradient, use tensor.detach()")
 		}
 	}
 	switch lazy := self.Lazy(); {
 	case lazy&tensor.Conjugate != 0:
-		return nil, 0, false, status.Runtimef("lend: Can't export tensors with the conjugate bit set, use tensor.resolve_conj()")
+		return nil, 0, false, status.Runtimef("export: Can't export tensors with the conjugate bit set, use tensor.resolve_conj()")
 	case lazy != 0:
-		return nil, 0, false, status.Runtimef("lend: Can't export tensors with the negative bit set, use tensor.resolve_neg()")
+		return nil, 0, false, status.Runtimef("export: Can't export tensors with the negative bit set, use tensor.resolve_neg()")
 	}
 	self.Storage().Fix()
 	data, err = DataPtr(self)

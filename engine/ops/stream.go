@@ -189,7 +189,7 @@ func RecordStream(self *tensor.Tensor, stream int64) error {
 	const op = "record_stream"
 	return ofStream(op, stream, func(_ device.Asynchronous, s device.Stream) error {
 		if self.Device().Type != s.Device().Type {
-			return status.NotImplementedf("%s: a tensor on %v is not used by streams of %v; pinned memory needs no record", op, self.Device(), s.Device())
+			return status.NotImplementedf("%s: the tensor is on %v, but the stream is on %v; tensors in pinned memory need no record_stream()", op, self.Device(), s.Device())
 		}
 		return launch.On(self).Use(op, launch.Using{Of: self, Stream: s})
 	})

@@ -53,7 +53,7 @@ func freedom(op string, self *tensor.Tensor, mask []bool, by float64) error {
 	if float64(n) > by {
 		return nil
 	}
-	return warning.DegreesOfFreedom.Of(op, "a correction of %v leaves no degrees of freedom where there are %d elements for each result; it should be less than their number", by, n)
+	return warning.DegreesOfFreedom.Of(op, "degrees of freedom is <= 0: correction (%v) should be less than the number of elements of each result (%d)", by, n)
 }
 
 // withMean computes moment and the mean. The running mean of the deviations becomes NaN for some orders of infinite elements, so the mean is computed

@@ -57,11 +57,11 @@ func isMatrix(op string, self *tensor.Tensor) error {
 		if op != "T" && op != "mT" {
 			instead = "use conj()"
 		}
-		return warning.TransposeZeroDims.Of(op, "deprecated on zero-dim tensors, which have nothing to transpose; %s", instead)
+		return warning.TransposeZeroDims.Of(op, "deprecated for 0-dimensional tensors; %s", instead)
 	case 2:
 		return nil
 	}
-	return warning.TransposeNotTwo.Of(op, "deprecated on %dD tensors, whose dimensions it reverses; use mT to transpose matrices, or permute", self.Dim())
+	return warning.TransposeNotTwo.Of(op, "deprecated for %dD tensors, whose dimensions it reverses; use mT to transpose a batch of matrices, or permute() to reorder dimensions", self.Dim())
 }
 
 // TransposeLast swaps the last two dimensions.

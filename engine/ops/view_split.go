@@ -26,7 +26,7 @@ const MaxTensors = 1 << 24
 
 func checkPieces(op string, n int64) error {
 	if n > MaxTensors {
-		return status.Memoryf("%s: %d pieces are more than the %d tensors that a list can have", op, n, MaxTensors)
+		return status.Memoryf("%s: %d chunks exceed the maximum of %d tensors in a list", op, n, MaxTensors)
 	}
 	return nil
 }

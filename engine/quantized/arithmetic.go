@@ -24,7 +24,7 @@ func (s *scope) wants(name string, t *tensor.Tensor) {
 	case !isQuantized(t):
 		s.Failf("%s must be a quantized tensor, but got %v", name, t.DType())
 	case t.Quantizer().PerChannel():
-		s.Failf("%s must be quantized with one scale, but it is quantized per channel; dequantize() converts", name)
+		s.Failf("%s must be quantized per tensor, but it is quantized per channel; call dequantize() first", name)
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*ten
 	views := on(base)
 	if failed := new(status.Error); errors.As(s.Err, &failed) && failed.Code != status.Memory {
 		s.Err = nil
-		s.Failf("a view of sizes %v that is quantized per channel along axis %d has no channels along one dimension of it; dequantize() converts", t.Sizes(), q.Axis)
+		s.Failf("a view of sizes %v of a tensor that is quantized per channel along axis %d mixes channels; call dequantize() first", t.Sizes(), q.Axis)
 	}
 	if s.Err != nil {
 		return nil
@@ -62,7 +62,7 @@ func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*ten
 		}
 		switch {
 		case axis == -2 || v.Storage() != base.Storage() || last >= int64(len(q.Scales)):
-			s.Failf("the channels along axis %d of sizes %v are not along one dimension of a view of sizes %v; dequantize() converts", q.Axis, t.Sizes(), v.Sizes())
+			s.Failf("the channels along axis %d of sizes %v are not one dimension of the view of sizes %v; call dequantize() first", q.Axis, t.Sizes(), v.Sizes())
 			return nil
 		case axis < 0: // of one channel
 			quantizers[i] = tensor.PerTensor(q.Scales[v.Offset()], q.Zeros[v.Offset()])
@@ -97,7 +97,7 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 		}
 		q := t[i].Quantizer()
 		if t[i].DType() != t[0].DType() || !q.PerChannel() {
-			s.Failf("tensors that are quantized per channel go with others of the same dtype that are too, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(), t[i].DType(), q.Scheme())
+			s.Failf("all tensors must be quantized per channel with the same dtype, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(), t[i].DType(), q.Scheme())
 			return nil
 		}
 		numbered[i] = s.numbered(t[i], func(k int) int64 { return number(channel{q.Scales[k], q.Zeros[k]}) })
@@ -122,7 +122,7 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 			return taken(all, axis, len(channels), func(k int) int64 { return channels[k] })
 		}
 	}
-	s.Failf("the channels of tensors that are quantized per channel are not along one dimension of the result, of sizes %v; dequantize() converts", list[0].Sizes())
+	s.Failf("the channels are not one dimension of the result, of sizes %v; call dequantize() first", list[0].Sizes())
 	return nil
 }
 

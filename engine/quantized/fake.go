@@ -29,7 +29,7 @@ func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor
 // complete returns an error for a quantizer that some channels of x are missing in.
 func (s *scope) complete(x *tensor.Tensor, q *tensor.Quantizer) {
 	if n := int64(len(q.Scales)); s.Err == nil && (n != x.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales)) {
-		s.Failf("a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
+		s.Failf("expected one scale and one zero point for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
 	}
 }
 

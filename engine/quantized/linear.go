@@ -69,7 +69,7 @@ func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 	switch s.Strided(bias, packed); {
 	case s.Err != nil:
 	case self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:
-		s.Failf("sizes %v do not go with a weight of sizes %v, whose second is that of the last dimension", self.Sizes(), weight.Sizes())
+		s.Failf("the last dimension of sizes %v must be the second size of weight, which has sizes %v", self.Sizes(), weight.Sizes())
 	case bias == nil:
 	case isQuantized(bias) || bias.DType() != dtype.Float32:
 		s.Failf("bias must be of float32, but got %v", bias.DType())
@@ -110,7 +110,7 @@ func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int6
 	}
 	rows := max(qb.Dim()-2, 0)
 	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[rows] {
-		s.Failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
+		s.Failf("shapes %v and %v cannot be multiplied: the inner sizes %d and %d differ", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
 		return nil, s.Err
 	}
 	p := product{a: s.ints(qa), b: s.ints(qb), of: qa.Quantizer(), by: qb.Quantizer()}

@@ -18,9 +18,9 @@ func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*ten
 	switch s.Strided(x); {
 	case s.Err != nil:
 	case isQuantized(x):
-		s.Failf("the tensor is quantized already; dequantize() converts")
+		s.Failf("the tensor is quantized already; call dequantize() first")
 	case x.DType() != dtype.Float32:
-		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+		s.Failf("expected float32, but got %v; convert with float()", x.DType())
 	default:
 		s.Fail(tensor.CheckQuantized(s.Op, d))
 	}
@@ -54,7 +54,7 @@ func QuantizePerTensorTensors(c aten.Ctx, tensors []*tensor.Tensor, scales, zero
 	defer s.Close()
 	each, zero := s.floats("scales", scales), s.integers("zero_points", zeros)
 	if s.Err == nil && (len(each) != len(tensors) || len(zero) != len(tensors)) {
-		s.Failf("there must be a scale and a zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
+		s.Failf("expected one scale and one zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -81,7 +81,7 @@ func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor)
 	at, err := shape.WrapDim(s.Op, axis, t.Dim())
 	s.Fail(err)
 	if t.Dim() == 0 {
-		s.Failf("a tensor without dimensions has no channels")
+		s.Failf("a 0-dim tensor has no channels")
 	}
 	for _, x := range []*tensor.Tensor{scales, zeros} {
 		if s.Err == nil && x.Dim() != 1 {
@@ -131,10 +131,10 @@ const leastScale = 6.1e-5
 // chosen returns the scale and the zero point that map the range of x, including 0, to the integers from lo to hi.
 func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int64) {
 	if s.Err == nil && x.DType() != dtype.Float32 {
-		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+		s.Failf("expected float32, but got %v; convert with float()", x.DType())
 	}
 	if s.Err == nil && x.Numel() == 0 {
-		s.Failf("a tensor without elements has no range")
+		s.Failf("the range of an empty tensor is undefined")
 	}
 	if s.Err != nil {
 		return 0, 0
@@ -223,7 +223,7 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 	case dtype.Int32:
 		d = dtype.QInt32
 	default:
-		s.Failf("quantized tensors are made of integers of uint8, int8 or int32, but got %v", ints.DType())
+		s.Failf("expected uint8, int8 or int32, but got %v", ints.DType())
 	}
 	copied := s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(ints, shape.Preserve) })
 	return s.Give(s.as(copied, d, q))
@@ -246,7 +246,7 @@ func EmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros *ten
 func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
 	s.Fail(tensor.CheckQuantized(s.Op, d))
 	if l != tensor.NoLayout && l != tensor.Strided {
-		s.Failf("quantized tensors are strided, but layout is %v", l)
+		s.Failf("quantized tensors must have layout strided, but got %v", l)
 	}
 	ints := s.Step(func() (*tensor.Tensor, error) { return s.C.Empty(nil, size, d.Stored(), l, dev, shape.Contiguous) })
 	if s.Err != nil {

@@ -22,7 +22,7 @@ func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 	defer s.Close()
 	switch {
 	case !isQuantized(self):
-		s.Failf("the numbers of a quantized tensor are copied to a quantized one, but got a tensor of dtype %v; dequantize() converts", self.DType())
+		s.Failf("a quantized tensor can only be copied to a quantized tensor, but got a tensor of dtype %v; call dequantize() first", self.DType())
 		return s.Err
 	case isQuantized(src) && src.DType() == self.DType() && src.Quantizer().Equal(self.Quantizer()) && slices.Equal(src.Sizes(), self.Sizes()):
 		return c.Copy(s.ints(self), s.ints(src), busy)
@@ -45,7 +45,7 @@ func quantizedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 	s := within(c, "to")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
-		s.Failf("a tensor of dtype %v is not converted to %v by to(); dequantize() gives its numbers, int_repr() its integers", self.DType(), d)
+		s.Failf("to() does not convert %v to %v; use dequantize() for values, or int_repr() for the stored integers", self.DType(), d)
 		return nil, s.Err
 	}
 	ints := s.ints(self)
@@ -58,7 +58,7 @@ func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	s := within(c, "equal")
 	defer s.Close()
 	if !isQuantized(self) || !isQuantized(other) {
-		s.Failf("a quantized tensor compares with another one, but got %v and %v; dequantize() converts", self.DType(), other.DType())
+		s.Failf("a quantized tensor can only be compared with another one, but got %v and %v; call dequantize() first", self.DType(), other.DType())
 		return false, s.Err
 	}
 	if self.DType() != other.DType() || !self.Quantizer().Equal(other.Quantizer()) {
@@ -72,7 +72,7 @@ func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 	s := within(c, "empty_like")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
-		s.Failf("a tensor like one of dtype %v is not made with %v; dequantize() gives its numbers", self.DType(), d)
+		s.Failf("a tensor like one of dtype %v cannot have dtype %v; use dequantize()", self.DType(), d)
 		return nil, s.Err
 	}
 	ints := s.ints(self)
@@ -170,7 +170,7 @@ func quantizedPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulat
 }
 
 func accumulates(op string) error {
-	return status.NotImplementedf("%s: accumulate is not implemented for quantized tensors; dequantize() converts", op)
+	return status.NotImplementedf("%s: accumulate is not implemented for quantized tensors; call dequantize() first", op)
 }
 
 // quantizedIndexSet writes values to the indexed elements, which are a view or positions.

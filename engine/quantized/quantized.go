@@ -21,7 +21,7 @@ import (
 )
 
 func init() {
-	aten.Register(tensor.Quantized, &aten.Kind{Name: "quantized", Instead: "dequantize() converts", Backend: rules})
+	aten.Register(tensor.Quantized, &aten.Kind{Name: "quantized", Instead: "call dequantize() first", Backend: rules})
 }
 
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
@@ -68,7 +68,7 @@ func broadcast(q *tensor.Quantizer, n int) []int64 {
 // quantized returns x, of float32, as a tensor of the dtype d, laid out as x is.
 func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	if s.Err == nil && x.DType() != dtype.Float32 {
-		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+		s.Failf("expected float32, but got %v; convert with float()", x.DType())
 	}
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return s.C.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)

@@ -15,9 +15,9 @@ func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, e
 	case q == nil:
 		return nil, status.Runtimef("%s: expected a quantized tensor, but got one of dtype %v", op, t.DType())
 	case q.PerChannel() && !channels:
-		return nil, status.Runtimef("%s: the tensor is quantized per channel; q_per_channel_scales(), q_per_channel_zero_points() and q_per_channel_axis() tell how", op)
+		return nil, status.Runtimef("%s: the tensor is quantized per channel; q_per_channel_scales(), q_per_channel_zero_points() and q_per_channel_axis() return its parameters", op)
 	case !q.PerChannel() && channels:
-		return nil, status.Runtimef("%s: the tensor is quantized with one scale; q_scale() and q_zero_point() tell how", op)
+		return nil, status.Runtimef("%s: the tensor is quantized per tensor; q_scale() and q_zero_point() return its parameters", op)
 	}
 	return q, nil
 }

@@ -37,7 +37,7 @@ func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
 // ordered returns an error for channels, whose integers do not compare.
 func (s *scope) ordered(t *tensor.Tensor) {
 	if s.Err == nil && t.Quantizer().PerChannel() {
-		s.Failf("not implemented for tensors that are quantized per channel, whose integers are of different scales; dequantize() converts")
+		s.Failf("not implemented for tensors that are quantized per channel; call dequantize() first")
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tenso
 		return s.GiveAll(list)
 	}
 	if r := list[0]; !isQuantized(out) || !slices.Equal(out.Sizes(), r.Sizes()) {
-		s.Failf("the result is a quantized tensor of sizes %v, which out must be too, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
+		s.Failf("out must be a quantized tensor of sizes %v, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
 		return nil, s.Err
 	}
 	s.Do(func() error { return s.C.Copy(out, list[0], false) })
@@ -140,7 +140,7 @@ func join(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 	}
 	for i := range t {
 		if !isQuantized(t[i]) {
-			s.Failf("tensor %d is of dtype %v, and others are quantized; dequantize() converts", i, t[i].DType())
+			s.Failf("tensor %d has dtype %v, but others are quantized; call dequantize() first", i, t[i].DType())
 			return nil, s.Err
 		}
 	}
@@ -261,7 +261,7 @@ func (s *scope) like(t, x *tensor.Tensor) *tensor.Tensor {
 // reals converts a tensor to float32, in which it is quantized.
 func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && x.DType().IsComplex() {
-		s.Failf("complex numbers, of dtype %v, are not quantized; real() gives their real parts", x.DType())
+		s.Failf("complex dtypes such as %v cannot be quantized; use real()", x.DType())
 		return nil
 	}
 	return s.Cast(s.dense(x), dtype.Float32)

@@ -17,7 +17,7 @@ func (g *Generator) Counts(op string) error {
 	if g.kind == Philox {
 		return nil
 	}
-	return status.Runtimef("%s: a generator of mt19937 draws on the cpu; Generator(device='cuda') makes one of philox, which draws everywhere", op)
+	return status.Runtimef("%s: mt19937 generators support only the cpu; use Generator(device='cuda'), a philox generator, which supports every device", op)
 }
 
 // Reserve takes the words of a fill of n elements of a distribution whose elements are drawn one by one. The generator counts.

@@ -31,7 +31,7 @@ func (r Integers) Check(d, _ dtype.DType) error {
 	}
 	from, to := r.ends(d)
 	if from >= to {
-		return status.Runtimef("random_: %s holds no integer of [%d, %d)", d, r.From, r.To)
+		return status.Runtimef("random_: the range [%[2]d, %[3]d) contains no integer that %[1]s can represent", d, r.From, r.To)
 	}
 	return checkEnds(d, from, to-1)
 }
@@ -81,7 +81,7 @@ func (r IntegersFrom) Check(d, _ dtype.DType) error {
 	}
 	from, last := r.ends(d)
 	if from > 0 && uint64(from) > last {
-		return status.Runtimef("random_: from=%d is beyond %d, the last integer that it draws for %s", from, last, d)
+		return status.Runtimef("random_: from=%d exceeds %d, the largest integer drawn for %s", from, last, d)
 	}
 	return checkEnds(d, from, int64(min(last, math.MaxInt64)))
 }

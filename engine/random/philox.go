@@ -88,7 +88,7 @@ func (g *Generator) setCounterState(state []byte) error {
 
 func checkOffset(op string, offset uint64) error {
 	if offset%blockWords != 0 || offset > maxOffset {
-		return status.Runtimef("%s: expected an offset that is a multiple of %d of [0, 2^62], but got %d", op, blockWords, int64(offset))
+		return status.Runtimef("%s: expected an offset from 0 to 2^62 that is a multiple of %d, but got %d", op, blockWords, int64(offset))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (g *Generator) SetOffset(offset int64) error {
 
 func (g *Generator) requireCounter(op string) error {
 	if g.kind != Philox {
-		return status.Runtimef("%s: a generator of %s has no offset; one of philox has", op, g.kind)
+		return status.Runtimef("%s: %s generators have no offset; use a philox generator", op, g.kind)
 	}
 	return nil
 }

@@ -431,7 +431,7 @@ func TestErrors(t *testing.T) {
 		{draw(g, i8, random.Integers{From: 0, To: 200}), status.Runtime, "to - 1 = 199 is out of bounds for int8"},
 		{draw(g, b, random.Integers{From: -1, To: 1}), status.Runtime, "from=-1 is out of bounds for bool"},
 		{draw(g, f16, random.Integers{From: 0, To: 70000}), status.Runtime, "out of bounds for float16"},
-		{draw(g, f16, random.Integers{From: 2051, To: 2052}), status.Runtime, "float16 holds no integer of [2051, 2052)"},
+		{draw(g, f16, random.Integers{From: 2051, To: 2052}), status.Runtime, "the range [2051, 2052) contains no integer that float16 can represent"},
 		{draw(g, c64, random.Integers{From: 0, To: 2}), status.NotImplemented, "complex64"},
 		{draw(g, i8, random.IntegersFrom{From: 200}), status.Runtime, "from=200 is beyond 127"},
 		{draw(g, i32, random.IntegersFrom{From: math.MinInt64}), status.NotImplemented, "int32"},

@@ -56,7 +56,7 @@ func (s *stream) pickled() ([]byte, error) {
 			return data[:n], nil
 		}
 		if window == s.end-s.at {
-			return nil, status.Runtimef("%s: the file is damaged or cut short: the pickle from byte %d on has no end", s.l.op, s.at)
+			return nil, status.Runtimef("%s: the file is damaged or truncated: the pickle from byte %d on has no end", s.l.op, s.at)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (s *stream) number(n int64) (int64, error) {
 // bytes reads the next n bytes.
 func (s *stream) bytes(n int64) ([]byte, error) {
 	if n > s.end-s.at {
-		return nil, status.Runtimef("%s: the file is damaged or cut short: %d bytes are expected from byte %d on, and %d are left", s.l.op, n, s.at, s.end-s.at)
+		return nil, status.Runtimef("%s: the file is damaged or truncated: %d bytes are expected from byte %d on, and %d are left", s.l.op, n, s.at, s.end-s.at)
 	}
 	if err := s.l.budget.Spend(n); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *stream) record(key string, count, size int64) (*archive.Entry, error) {
 	case count >= 0 && have != count:
 		return nil, status.Runtimef("%s: the file is damaged: storage %.100q has %d elements, and %d are expected", s.l.op, key, have, count)
 	case have < 0 || have > (s.end-s.at)/size:
-		return nil, status.Runtimef("%s: the file is damaged or cut short: storage %.100q has %d elements of %d bytes, and %d bytes are left", s.l.op, key, have, size, s.end-s.at)
+		return nil, status.Runtimef("%s: the file is damaged or truncated: storage %.100q has %d elements of %d bytes, and %d bytes are left", s.l.op, key, have, size, s.end-s.at)
 	}
 	e := &archive.Entry{Name: key, Offset: s.at, Size: have * size}
 	s.at += e.Size

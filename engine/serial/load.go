@@ -78,7 +78,7 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 		for _, e := range entries {
 			name, ok := e.Key.(string)
 			if !ok || !utf8.ValidString(name) {
-				return status.Runtimef("%s: the file's dict has a key that is no string of UTF-8 but %s", op, pickle.Describe(e.Key))
+				return status.Runtimef("%s: the file's dict has a key that is not a UTF-8 string but %s", op, pickle.Describe(e.Key))
 			}
 			i, err := l.tensor(e.Value)
 			if err != nil {
@@ -220,9 +220,9 @@ func (l *loader) open(source *file.Source, mmap bool) (any, error) {
 		}
 		return l.openLegacy(source)
 	case head[0] == 0x80:
-		return nil, status.Runtimef("%s: the file is a plain pickle, which could run code; files of torch.save are loaded", l.op)
+		return nil, status.Runtimef("%s: the file is a plain pickle, which could execute code; only files of torch.save are supported", l.op)
 	}
-	return nil, status.Runtimef("%s: the file is no zip archive, as the files of torch.save are: it begins with %q", l.op, head[:min(len(head), 8)])
+	return nil, status.Runtimef("%s: the file is not a zip archive, as files of torch.save are: it begins with %q", l.op, head[:min(len(head), 8)])
 }
 
 // decode reads the pickle of the file's value.
@@ -256,7 +256,7 @@ func (l *loader) openArchive(source *file.Source) (any, error) {
 		}
 	}
 	if data == nil {
-		return nil, status.Runtimef("%s: the zip archive has no data.pkl: PyTorch did not write it, nor libtensor", l.op)
+		return nil, status.Runtimef("%s: the zip archive has no data.pkl: it was not written by PyTorch or libtensor", l.op)
 	}
 	if e := a.Find(prefix + "byteorder"); e != nil {
 		order, err := a.Read(e)
@@ -327,7 +327,7 @@ func (l *loader) storage(value any) (*loading, dtype.DType, error) {
 		return nil, dtype.None, err
 	}
 	if have := s.storage.Nbytes(); n.count != have/n.size() {
-		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, which are not %d elements of %d", l.op, n.key, have, n.count, n.size())
+		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, but %d elements of %d bytes are expected", l.op, n.key, have, n.count, n.size())
 	}
 	if n.view != nil {
 		s, err = l.part(s, n)
@@ -379,7 +379,7 @@ func (l *loader) find(key, location string) (*loading, error) {
 	}
 	e := l.records.find(key)
 	if e == nil {
-		return nil, status.Runtimef("%s: the file is damaged: there is no record of storage %.100q", l.op, key)
+		return nil, status.Runtimef("%s: the file is damaged: it has no record for storage %.100q", l.op, key)
 	}
 	where, err := l.places.of(l.op, location)
 	if err != nil {

@@ -130,12 +130,12 @@ func checkName(op string, g pickle.Global) error {
 		return nil
 	}
 	if g.Module == "torch" && otherDType.MatchString(g.Name) {
-		return status.NotImplementedf("%s: the file has the dtype %v, which libtensor does not have; convert what has it before saving", op, g)
+		return status.NotImplementedf("%s: the file has the dtype %v, which libtensor does not have; convert the tensor before saving", op, g)
 	}
 	if what, ok := otherTensors[g]; ok {
 		return status.NotImplementedf("%s: the file has %s (%v), which libtensor does not have; convert it to a plain tensor before saving", op, what, g)
 	}
-	return status.Runtimef("%s: the file refers to %v, which is refused: only the names that tensors, storages and plain containers need may occur", op, g)
+	return status.Runtimef("%s: the file refers to %v, which is not allowed: only the names that tensors, storages and plain containers use are", op, g)
 }
 
 // otherDType matches the dtypes of PyTorch alone.

@@ -97,14 +97,14 @@ func TestViewsOfOlderStorages(t *testing.T) {
 func TestHostileFilesBeforeVersion16(t *testing.T) {
 	plain := string(legacyFile(legacyTensor(legacyStorage)))
 	for name, c := range map[string]struct{ data, fact string }{
-		"other name":      {string(legacyFile("cos\nsystem\n.")), "os.system, which is refused"},
+		"other name":      {string(legacyFile("cos\nsystem\n.")), "os.system, which is not allowed"},
 		"magic number":    {strings.Replace(plain, "\x20\x6a\xa8\x50\x19.", "\x20\x6a\xa8\x50\x19N\x86.", 1), "Invalid magic number"},
 		"version":         {strings.Replace(plain, "M\xe9\x03.", "M\xe8\x03.", 1), "Invalid protocol version: 1000"},
 		"byte order":      {strings.Replace(plain, "\x88u", "\x89u", 1), "big-endian"},
 		"elements":        {strings.Replace(plain, "K\x02NtQ", "K\x03NtQ", 1), `storage "0" has 2 elements, and 3 are expected`},
 		"two sizes":       {string(legacyFile("](" + legacyTensor(legacyStorage) + legacyTensor(strings.Replace(legacyStorage, "K\x02Nt", "K\x03Nt", 1)) + "e")), "the name of a storage"},
 		"unknown storage": {strings.Replace(plain, "]X\x01\x00\x00\x000a", "]X\x01\x00\x00\x001a", 1), "the list of storages"},
-		"no storage":      {strings.Replace(plain, "]X\x01\x00\x00\x000a", "]", 1), `no record of storage "0"`},
+		"no storage":      {strings.Replace(plain, "]X\x01\x00\x00\x000a", "]", 1), `no record for storage "0"`},
 		"cut":             {plain[:len(plain)-1], "2 elements of 4 bytes, and 7 bytes are left"},
 		"no end":          {plain[:200], "has no end"},
 	} {

@@ -32,11 +32,11 @@ func parameters(q *tensor.Quantizer) *pickle.Tuple {
 // quantized returns the value of a quantized tensor.
 func (s *saver) quantized(t *tensor.Tensor) (any, error) {
 	if t.IsMeta() {
-		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved: the format has none without elements; int_repr() gives its integers, which can be", s.op)
+		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved: the format has no quantized tensors without elements; save its int_repr() instead", s.op)
 	}
 	k := s.kept[t.Storage()]
 	if k.dtype != t.DType() {
-		return nil, status.NotImplementedf("%s: the memory of a tensor of dtype %v is saved as that of another dtype too; clone() one of them", s.op, t.DType())
+		return nil, status.NotImplementedf("%s: the storage of a tensor of dtype %v is shared with a saved tensor of another dtype; clone() one of them", s.op, t.DType())
 	}
 	return call(rebuildQuantized, k.persistent(), k.offset(t), ints(t.Sizes()), ints(t.Strides()), parameters(t.Quantizer()), false, call(orderedDict)), nil
 }

@@ -19,7 +19,7 @@ func LoadRecords(op string, source *file.Source, mmap bool) (names []string, rec
 		return nil, nil, err
 	}
 	if !archive.IsArchive(head) {
-		return nil, nil, status.Runtimef("%s: the file is no zip archive: it begins with %q", op, head)
+		return nil, nil, status.Runtimef("%s: the file is not a zip archive: it begins with %q", op, head)
 	}
 	a, err := archive.Open(op, source, budget)
 	if err != nil {

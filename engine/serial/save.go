@@ -81,7 +81,7 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 		case !utf8.ValidString(name):
 			return nil, status.Valuef("%s: the name %.100q is not UTF-8", op, name)
 		case seen[name]:
-			return nil, status.Valuef("%s: the name %.100q was given twice", op, name)
+			return nil, status.Valuef("%s: the name %.100q occurs twice", op, name)
 		}
 		seen[name] = true
 		v, err := s.tensor(int64(i))

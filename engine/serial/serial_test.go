@@ -181,7 +181,7 @@ func TestRejectedFiles(t *testing.T) {
 	_, _, err := LoadDict("load_dict", file.Memory(image(t, `[1]`, false)), "", false)
 	require.ErrorContains(t, err, "a list of 1 items, not a dict of tensors")
 	_, _, err = LoadDict("load_dict", file.Memory(image(t, `{"dict": [[{"text": "7aCA"}, {"tensor": 0}]]}`, false, arange(t, 1))), "", false)
-	require.ErrorContains(t, err, `no string of UTF-8 but the string "\xed\xa0\x80"`)
+	require.ErrorContains(t, err, `not a UTF-8 string but the string "\xed\xa0\x80"`)
 }
 
 // pack makes an archive of a pickle and one storage of 8 bytes.
@@ -203,13 +203,13 @@ func TestHostilePickles(t *testing.T) {
 			"K\x00K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)Rt" + state + "tR."
 	}
 	for name, c := range map[string]struct{ pickled, fact string }{
-		"other name":         {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "os.system, which is refused"},
-		"stack name":         {"\x80\x04\x8c\x02os\x8c\x06system\x93.", "os.system, which is refused"},
+		"other name":         {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "os.system, which is not allowed"},
+		"stack name":         {"\x80\x04\x8c\x02os\x8c\x06system\x93.", "os.system, which is not allowed"},
 		"class as a value":   {"\x80\x02ctorch\nFloatStorage\n.", "torch.FloatStorage as a value"},
 		"other opcode":       {"\x80\x02P1\n.", "opcode 0x50"},
 		"no stop":            {"\x80\x02N", "1 more bytes are expected"},
 		"long string":        {"\x80\x02X\xff\xff\xff\xffab.", "4294967295 more bytes are expected, and 3 are left"},
-		"missing memo":       {"\x80\x02h\x05.", "nothing was kept under number 5"},
+		"missing memo":       {"\x80\x02h\x05.", "memo entry 5 does not exist"},
 		"huge memo number":   {"\x80\x02Nr\xff\xff\xff\xff.", ""},
 		"contains itself":    {"\x80\x02]q\x00h\x00a.", "contains itself"},
 		"deep":               {"\x80\x02" + strings.Repeat("]", 100000) + strings.Repeat("a", 99999) + ".", "deep"},
@@ -224,9 +224,9 @@ func TestHostilePickles(t *testing.T) {
 		"offset":             {rebuild(storage, "K\x01K\x02\x85K\x01\x85"), "need a storage of 12 bytes"},
 		"negative":           {rebuild(storage, "J\xff\xff\xff\xffK\x01\x85K\x01\x85"), "offset -1"},
 		"negative stride":    {rebuild(storage, "K\x01K\x02\x85J\xff\xff\xff\xff\x85"), "negative"},
-		"overflow":           {rebuild(storage, "K\x00\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"), "reach further than a 64-bit integer counts"},
-		"missing storage":    {rebuild(strings.Replace(storage, "0X\x03", "1X\x03", 1), "K\x00K\x02\x85K\x01\x85"), `no record of storage "1"`},
-		"storage size":       {rebuild(strings.Replace(storage, "K\x02t", "K\x04t", 1), "K\x00K\x02\x85K\x01\x85"), "8 bytes, which are not 4 elements of 4"},
+		"overflow":           {rebuild(storage, "K\x00\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"), "address more elements than a 64-bit integer can represent"},
+		"missing storage":    {rebuild(strings.Replace(storage, "0X\x03", "1X\x03", 1), "K\x00K\x02\x85K\x01\x85"), `no record for storage "1"`},
+		"storage size":       {rebuild(strings.Replace(storage, "K\x02t", "K\x04t", 1), "K\x00K\x02\x85K\x01\x85"), "8 bytes, but 4 elements of 4 bytes are expected"},
 		"other device":       {rebuild(strings.Replace(storage, "\x03\x00\x00\x00cpu", "\x06\x00\x00\x00cuda:0", 1), "K\x00K\x02\x85K\x01\x85"), "map_location='cpu'"},
 		"no such arguments":  {"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n)R.", "a tuple of 0 items"},
 	} {
@@ -356,11 +356,11 @@ func TestMapLocations(t *testing.T) {
 
 func TestWrongStructures(t *testing.T) {
 	for text, fact := range map[string]string{
-		`[`: "not JSON", `1 2`: "goes on after its end", `{"a": 1}`: `{"a":1}`, `{"tensor": 1}`: "names tensor 1, but 1 were given", `{"tensor": "x"}`: "none of its forms",
-		`{"ref": 0}`: "none of its forms", `{"dtype": "float33"}`: "none of its forms", `{"dict": [[1]]}`: "none of its forms", `{"int": "x"}`: "none of its forms",
-		`{"device": "gpu"}`: `got "gpu"`, strings.Repeat("[", 300) + strings.Repeat("]", 300): "deep", `{"tuple": [], "size": []}`: "none of its forms",
-		`{"text": 1}`: "none of its forms", `{"text": "7aA="}`: "none of its forms", `{"storage": 0, "state": {"dict": []}}`: "none of its forms",
-		`{"tensor": 0, "state": [1]}`: "one dict with texts as keys", `{"tensor": 0, "state": {"dict": [[1, 2]]}}`: "one dict with texts as keys",
+		`[`: "not JSON", `1 2`: "extra data after its end", `{"a": 1}`: `{"a":1}`, `{"tensor": 1}`: "names tensor 1, but 1 were given", `{"tensor": "x"}`: "which is invalid",
+		`{"ref": 0}`: "which is invalid", `{"dtype": "float33"}`: "which is invalid", `{"dict": [[1]]}`: "which is invalid", `{"int": "x"}`: "which is invalid",
+		`{"device": "gpu"}`: `got "gpu"`, strings.Repeat("[", 300) + strings.Repeat("]", 300): "deep", `{"tuple": [], "size": []}`: "which is invalid",
+		`{"text": 1}`: "which is invalid", `{"text": "7aA="}`: "which is invalid", `{"storage": 0, "state": {"dict": []}}`: "which is invalid",
+		`{"tensor": 0, "state": [1]}`: "one dict with string keys", `{"tensor": 0, "state": {"dict": [[1, 2]]}}`: "one dict with string keys",
 		`[{"tensor": 0, "state": {"dict": []}}, {"tensor": 0, "state": {"dict": []}}]`: "one dict",
 	} {
 		_, err := Save("save", text, []*tensor.Tensor{arange(t, 1)}, false)

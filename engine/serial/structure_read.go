@@ -28,20 +28,20 @@ func parse(op, structure string) (any, error) {
 		return nil, status.Valuef("%s: the structure is not JSON: %v", op, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, status.Valuef("%s: the structure goes on after its end", op)
+		return nil, status.Valuef("%s: the structure has extra data after its end", op)
 	}
 	return root, nil
 }
 
 func (s *saver) wrong(node any) error {
 	text, _ := json.Marshal(node) // the input was valid JSON
-	return status.Valuef("%s: the structure has %.80s, which is none of its forms", s.op, text)
+	return status.Valuef("%s: the structure contains %.80s, which is invalid", s.op, text)
 }
 
 // value returns the pickle value of a node.
 func (s *saver) value(node any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, status.Valuef("%s: containers lie more than %d deep in each other", s.op, maxDepth-1)
+		return nil, status.Valuef("%s: containers are nested more than %d levels deep", s.op, maxDepth-1)
 	}
 	switch n := node.(type) {
 	case nil, bool, string:
@@ -72,7 +72,7 @@ func (s *saver) number(text string) (any, error) {
 	if strings.ContainsAny(text, ".eE") {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, status.Valuef("%s: the number %.80s does not fit a float of 64 bits", s.op, text)
+			return nil, status.Valuef("%s: the number %.80s is out of range for float64", s.op, text)
 		}
 		return f, nil
 	}
@@ -138,7 +138,7 @@ func (s *saver) stateful(c *pickle.Call, content, state any, depth int) (any, er
 		return c, nil
 	}
 	if !slices.Contains(tensorMakers, c.Func) || value == nil || !isState(value) {
-		return nil, status.Valuef("%s: the state of tensor %v must be one dict with texts as keys", s.op, content)
+		return nil, status.Valuef("%s: the state of tensor %v must be one dict with string keys", s.op, content)
 	}
 	i, _ := integer(content)
 	s.made[int(i)] = call(rebuildFromType, c.Func, tensorClass, c.Args, value)
@@ -318,7 +318,7 @@ func (s *saver) storage(content any, typed bool) (any, error) {
 	}
 	k := s.kept[t.Storage()]
 	if typed && k.dtype != t.DType() {
-		return nil, status.Runtimef("%s: the storage of tensor %d is saved as one of %v, and is viewed as another dtype too; save it as an untyped storage", s.op, i, t.DType())
+		return nil, status.Runtimef("%s: the storage of tensor %d is saved with dtype %v and viewed as another dtype; save it as an untyped storage", s.op, i, t.DType())
 	}
 	return k.persistent(), nil
 }

@@ -71,7 +71,7 @@ func (l *loader) write(value any, depth int) error {
 }
 
 func (l *loader) tooDeep() error {
-	return status.Runtimef("%s: containers lie more than %d deep in each other", l.op, maxDepth-1)
+	return status.Runtimef("%s: containers are nested more than %d levels deep", l.op, maxDepth-1)
 }
 
 // spend charges a value, its text if it is long, and the text written since the last call.
@@ -118,7 +118,7 @@ func (l *loader) plain(value any, depth int) error {
 	case pickle.Global:
 		d, ok := dtypeOf(v)
 		if !ok {
-			return status.Runtimef("%s: the file holds the function or class %v as a value, which is refused", l.op, v)
+			return status.Runtimef("%s: the file contains the function or class %v as a value, which is not allowed", l.op, v)
 		}
 		t.tagged("dtype", d.String())
 	case *pickle.Call:

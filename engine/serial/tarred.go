@@ -47,14 +47,14 @@ func (l *loader) tarMembers(source *file.Source) (map[string]*stream, error) {
 		size, err := strconv.ParseInt(strings.Trim(string(head[124:136]), " \x00"), 8, 64)
 		at += tarBlock
 		if !isTar(head) || err != nil || size < 0 || size > source.Size-at {
-			return nil, status.Runtimef("%s: the file is damaged or cut short: the tar archive's header at byte %d is wrong", l.op, at-tarBlock)
+			return nil, status.Runtimef("%s: the file is damaged or truncated: the tar archive's header at byte %d is wrong", l.op, at-tarBlock)
 		}
 		members[name] = &stream{l: l, source: source, at: at, end: at + size}
 		at += (size + tarBlock - 1) &^ (tarBlock - 1)
 	}
 	for _, name := range []string{"storages", "tensors", "pickle"} {
 		if members[name] == nil {
-			return nil, status.Runtimef("%s: the tar archive has no %s: PyTorch did not write it", l.op, name)
+			return nil, status.Runtimef("%s: the tar archive has no %s: it was not written by PyTorch", l.op, name)
 		}
 	}
 	return members, nil

@@ -25,7 +25,7 @@ func Numel(op string, sizes []int64) (int64, error) {
 			return 0, status.Runtimef("%s: size %d of dimension %d is negative in shape %v", op, s, i, slices.Clone(sizes))
 		}
 		if overflow { // n is a stride of this dimension
-			return 0, status.Runtimef("%s: shape %v has more elements or larger strides than a 64-bit integer counts", op, slices.Clone(sizes))
+			return 0, status.Runtimef("%s: shape %v has more elements or larger strides than a 64-bit integer can represent", op, slices.Clone(sizes))
 		}
 		zero = zero || s == 0
 		n, overflow = grow(n, max(s, 1))
@@ -34,7 +34,7 @@ func Numel(op string, sizes []int64) (int64, error) {
 	case zero:
 		return 0, nil
 	case overflow:
-		return 0, status.Runtimef("%s: shape %v has more elements than a 64-bit integer counts", op, slices.Clone(sizes))
+		return 0, status.Runtimef("%s: shape %v has more elements than a 64-bit integer can represent", op, slices.Clone(sizes))
 	}
 	return n, nil
 }
@@ -58,7 +58,7 @@ func Times(a, b int64) int64 {
 func Larger(op string, n, factor, more int64) (int64, error) {
 	size, overflow := grow(n, factor)
 	if overflow || size > math.MaxInt64-more {
-		return 0, status.Runtimef("%s: a dimension of size %d, times %d and %d more, has a size beyond a 64-bit integer", op, n, factor, more)
+		return 0, status.Runtimef("%s: a dimension of size %d * %d + %d overflows a 64-bit integer", op, n, factor, more)
 	}
 	return size + more, nil
 }

@@ -281,7 +281,7 @@ func Span(op string, sizes, strides []int64, offset int64) (lo, hi int64, err er
 		}
 		over, reach := bits.Mul64(uint64(s-1), uint64(magnitude))
 		if over != 0 || reach > 1<<62 {
-			return 0, 0, status.Runtimef("%s: sizes %v with strides %v reach further than a 64-bit integer counts", op, slices.Clone(sizes), slices.Clone(strides))
+			return 0, 0, status.Runtimef("%s: sizes %v with strides %v address more elements than a 64-bit integer can represent", op, slices.Clone(sizes), slices.Clone(strides))
 		}
 		if step < 0 {
 			lo -= int64(reach)
@@ -289,7 +289,7 @@ func Span(op string, sizes, strides []int64, offset int64) (lo, hi int64, err er
 			hi += int64(reach)
 		}
 		if hi < 0 || lo < -(1<<62) || hi > 1<<62 {
-			return 0, 0, status.Runtimef("%s: sizes %v with strides %v reach further than a 64-bit integer counts", op, slices.Clone(sizes), slices.Clone(strides))
+			return 0, 0, status.Runtimef("%s: sizes %v with strides %v address more elements than a 64-bit integer can represent", op, slices.Clone(sizes), slices.Clone(strides))
 		}
 	}
 	return lo, hi, nil

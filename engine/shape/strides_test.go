@@ -119,6 +119,6 @@ func TestSpan(t *testing.T) {
 		{[]int64{2, 2, 2}, []int64{1 << 61, 1 << 61, 1 << 61}},
 	} {
 		_, _, err := Span("as_strided", c.sizes, c.strides, 0)
-		assert.ErrorContains(t, err, "further than a 64-bit integer", c)
+		assert.ErrorContains(t, err, "more elements than a 64-bit integer", c)
 	}
 }

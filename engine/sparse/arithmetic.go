@@ -39,9 +39,9 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 		}
 		switch {
 		case isSparse(a) && isNumber(b):
-			s.Failf("a number added to a sparse tensor makes it dense; to_dense() converts")
+			s.Failf("adding a scalar to a sparse tensor is not supported, because the result is dense; convert with to_dense()")
 		case isSparse(out):
-			s.Failf("the sum of a sparse tensor and a strided one is strided: it cannot be written to a tensor of layout %v", out.Layout())
+			s.Failf("the sum of a sparse and a strided tensor is strided, and cannot be written to a tensor of layout %v", out.Layout())
 		}
 		if s.Err != nil {
 			return nil, s.Err
@@ -166,7 +166,7 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, mixed(s.Op, out)
 	case isSparse(a) && a.Dim() == 0 && b.Dim() > 0:
 		if out == a {
-			s.Failf("a tensor without dimensions cannot take the result, of sizes %v", b.Sizes())
+			s.Failf("the output is 0-dimensional, but the result has sizes %v", b.Sizes())
 			return nil, s.Err
 		}
 		return mul(c, out, b, a)
@@ -198,7 +198,7 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	if !slices.Equal(sizes, b.Sizes()) {
 		both, err := shape.Broadcast(s.Op, sizes, b.Sizes())
 		if s.Fail(err); out == a && s.Err == nil && !slices.Equal(both, sizes) {
-			s.Failf("a tensor of sizes %v cannot take the result, of sizes %v", sizes, both)
+			s.Failf("the output has sizes %v, but the result has sizes %v", sizes, both)
 		}
 		sizes = both
 	}
@@ -300,7 +300,7 @@ func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor,
 	s := within(c, "div")
 	defer s.Close()
 	if !isSparse(a) || !isNumber(b) {
-		s.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; to_dense() converts", b.Sizes(), b.Layout())
+		s.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()", b.Sizes(), b.Layout())
 		return nil, s.Err
 	}
 	if b = s.peer(a, b); s.Err != nil {
@@ -321,7 +321,7 @@ func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tenso
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(a) || !isNumber(b) {
-			s.Failf("a sparse tensor goes with a number or zero-dim strided tensor, got shape %v of layout %v; to_dense() converts", b.Sizes(), b.Layout())
+			s.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()", b.Sizes(), b.Layout())
 			return nil, s.Err
 		}
 		if b = s.peer(a, b); s.Err != nil {

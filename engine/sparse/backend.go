@@ -18,7 +18,7 @@ func init() {
 		if l == tensor.COO { // may have several entries at one position; sparse_resize_() distinguishes sparse and dense dimensions
 			of.Fill, of.Resize = nil, nil
 		}
-		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Errors: errors, Backend: of})
+		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "convert with to_dense()", Errors: errors, Backend: of})
 	}
 }
 
@@ -179,7 +179,7 @@ func zeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor
 // empty has no entries either, so that nothing in it is arbitrary.
 func empty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if f != shape.NoFormat && f != shape.Contiguous {
-		return nil, status.Runtimef("empty: memory format %v is of strided tensors, not of sparse ones", f)
+		return nil, status.Runtimef("empty: memory format %v is only supported for strided tensors, not for sparse ones", f)
 	}
 	return withoutEntries(c, "empty", out, size, d, l, dev)
 }
@@ -208,7 +208,7 @@ func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor
 	on := onElements(op, does)
 	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if out == self && !elementwise(op, self) {
-			return nil, status.Runtimef("%s_ requires coalesced input, whose entries are elements; coalesce() gives one", op)
+			return nil, status.Runtimef("%s_ requires a coalesced tensor; call coalesce() first", op)
 		}
 		return on(c, out, self)
 	}

@@ -49,7 +49,7 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 		size = make([]int64, sparse)
 		for i, last := range high {
 			if last == math.MaxInt64 {
-				s.Failf("found index %d for dim %d, beyond which no size is", last, i)
+				s.Failf("index %d of dim %d is too large for a size", last, i)
 				return nil, s.Err
 			}
 			size[i] = last + 1
@@ -74,7 +74,7 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 	x := coordinates{indices, values, size, values.Sizes()[0] < 2}
 	if s.Err == nil && coalesced == ops.True {
 		if x.coalesced = s.rising(s.keys(indices, size[:sparse])); !x.coalesced {
-			s.Failf("is_coalesced is set, but the indices are not in row-major order without repeated places; call coalesce() instead")
+			s.Failf("is_coalesced is set, but the indices are not sorted in row-major order without duplicates; call coalesce() instead")
 		}
 	}
 	return s.Give(s.tensor(x))
@@ -242,7 +242,7 @@ func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int
 	}
 	m, n = max(m, 0), max(n, 0)
 	if n > 1<<31 || m > 1<<31 {
-		s.Failf("size must be given: the indices want a matrix of sizes (%d, %d)", n, m)
+		s.Failf("size must be passed: the indices require a matrix of sizes (%d, %d)", n, m)
 		return nil
 	}
 	return slices.Concat(compressed.Sizes()[:b], []int64{n * f.block[0], m * f.block[1]}, values.Sizes()[values.Dim()-f.dense:])
@@ -273,7 +273,7 @@ func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f fo
 		major = b + 1
 	}
 	if want := size[major] / f.block[major-b]; want != n {
-		s.Failf("%s must have %d entries, one more than the matrix of size %v has of what they count, but got %d", name, uint64(want)+1, size, n+1)
+		s.Failf("%s must have %d elements, one more than the number of compressed rows or columns for size %v, but got %d", name, uint64(want)+1, size, n+1)
 	}
 }
 
@@ -319,10 +319,10 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	counts := s.counts(compressed)
 	if s.Err == nil && n > 0 {
 		if lo := least(counts); s.Err == nil && lo < 0 {
-			s.Failf("%s must not fall, but an entry is %d less than the one before", first, -lo)
+			s.Failf("%s must not decrease, but an element is %d less than the previous one", first, -lo)
 		}
 		if hi := most(counts); s.Err == nil && hi > m {
-			s.Failf("%s has a step of %d, but there are places for %d entries", first, hi, m)
+			s.Failf("%s has a difference of %d, but a row or column has at most %d entries", first, hi, m)
 		}
 	}
 	if s.Err != nil || plain.Numel() == 0 {
@@ -336,7 +336,7 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	}
 	line := s.repeated(counts)
 	if s.Err == nil && !s.rising(s.Add(s.times(line, m), s.Reshape(plain, plain.Numel()))) {
-		s.Failf("%s must rise within each row or column, without repeated ones", second)
+		s.Failf("%s must be strictly increasing within each row or column", second)
 	}
 }
 
@@ -352,7 +352,7 @@ func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.
 		return s.tensor(coordinates{make(int64s, int64(sparse), 0), make(d, append([]int64{0}, sizes[sparse:]...)...), sizes, true})
 	}
 	if len(sizes) < 2 || inBlocks(l) {
-		s.Failf("a tensor of layout %v and size %v cannot be made without entries; use to_sparse() on a dense one", l, sizes)
+		s.Failf("an empty tensor of layout %v and size %v cannot be created; use to_sparse() on a dense tensor", l, sizes)
 		return nil
 	}
 	b := len(sizes) - 2

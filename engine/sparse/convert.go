@@ -88,11 +88,11 @@ func (s *scope) made(t *tensor.Tensor, f form) *tensor.Tensor {
 		return t
 	}
 	if t.Dim() < f.dense {
-		s.Failf("a tensor with %d dense dimensions cannot take what has sizes %v", f.dense, t.Sizes())
+		s.Failf("a tensor with %d dense dimensions cannot have sizes %v", f.dense, t.Sizes())
 		return nil
 	}
 	if f.layout != tensor.COO && t.Dim()-f.dense < 2 {
-		s.Failf("%v tensors have at least 2 dimensions beside %d dense ones, got sizes %v", f.layout, f.dense, t.Sizes())
+		s.Failf("%v tensors require at least 2 dimensions in addition to %d dense dimensions, but got sizes %v", f.layout, f.dense, t.Sizes())
 		return nil
 	}
 	sparse := t.Dim() - f.dense
@@ -313,9 +313,9 @@ func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tens
 	case sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0:
 		s.Failf("sparse_dim %d must be in the range 1 to %d of dimensions of the tensor", sparseDim, self.Dim())
 	case self.Layout() == tensor.COO && int(sparseDim) != self.Dim()-denseDim(self):
-		s.Failf("sparse_dim %d is not that of the tensor, %d, which stays; to_dense() goes between", sparseDim, self.Dim()-denseDim(self))
+		s.Failf("sparse_dim %d must be the tensor's number of sparse dimensions, %d; convert with to_dense() first", sparseDim, self.Dim()-denseDim(self))
 	case isSparse(self) && self.Layout() != tensor.COO && sparseDim != 2:
-		s.Failf("sparse_dim of a tensor of layout %v is 2, but got %d; to_dense() goes between", self.Layout(), sparseDim)
+		s.Failf("sparse_dim must be 2 for a tensor of layout %v, but got %d; convert with to_dense() first", self.Layout(), sparseDim)
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -380,9 +380,9 @@ func converted(c aten.Ctx, op string, self *tensor.Tensor, l tensor.Layout, bloc
 	case inBlocks(l) && len(blockSize) == 0 && isSparse(self) && inBlocks(self.Layout()):
 		f.block = formOf(self).block
 	case inBlocks(l) && len(blockSize) != 2:
-		s.Failf("blocksize is two sizes for layout %v, got %v", l, blockSize)
+		s.Failf("blocksize must have two sizes for layout %v, but got %v", l, blockSize)
 	case !inBlocks(l) && len(blockSize) != 0:
-		s.Failf("blocksize is about the layouts sparse_bsr and sparse_bsc, not %v", l)
+		s.Failf("blocksize is only supported for the layouts sparse_bsr and sparse_bsc, not %v", l)
 	case inBlocks(l):
 		f.block = [2]int64(blockSize)
 	}
@@ -397,7 +397,7 @@ func (s *scope) checkConversion(t *tensor.Tensor, f form) {
 	}
 	if !isSparse(t) {
 		if b := t.Dim() - f.dense - 2; f.layout != tensor.COO && b > 0 && shape.Product(t.Sizes()[:b]) == 0 {
-			s.Failf("there is no batch in sizes %v, whose number of entries a tensor of layout %v would have; to_sparse_coo() takes it", t.Sizes(), f.layout)
+			s.Failf("the batch of sizes %v is empty, so the number of entries of layout %v is unknown; use to_sparse_coo()", t.Sizes(), f.layout)
 		}
 		return
 	}
@@ -406,14 +406,14 @@ func (s *scope) checkConversion(t *tensor.Tensor, f form) {
 	matrices := from.layout != tensor.COO
 	switch {
 	case f.dense != from.dense:
-		s.Failf("dense_dim %d is not that of the tensor, %d, which stays; to_dense() goes between", f.dense, from.dense)
+		s.Failf("dense_dim %d must be the tensor's number of dense dimensions, %d; convert with to_dense() first", f.dense, from.dense)
 	case !matrices && f.layout != tensor.COO && sparse != 2:
-		s.Failf("two sparse dimensions go to layout %v, but the tensor has %d; to_dense() goes between", f.layout, sparse)
+		s.Failf("layout %v requires two sparse dimensions, but the tensor has %d; convert with to_dense() first", f.layout, sparse)
 	case inBlocks(from.layout) && inBlocks(f.layout) && from.block != f.block:
-		s.Failf("blocks of sizes %v do not become blocks of sizes %v; to_sparse_coo() or to_dense() goes between", from.block, f.block)
+		s.Failf("blocks of sizes %v cannot be converted to blocks of sizes %v; convert with to_sparse_coo() or to_dense() first", from.block, f.block)
 	case inBlocks(from.layout) && f.layout != tensor.COO && !inBlocks(f.layout):
-		s.Failf("blocks of layout %v do not go to layout %v; to_sparse_coo() or to_dense() goes between", from.layout, f.layout)
+		s.Failf("layout %v cannot be converted to layout %v; convert with to_sparse_coo() or to_dense() first", from.layout, f.layout)
 	case matrices && !inBlocks(from.layout) && inBlocks(f.layout) && sparse > 2:
-		s.Failf("batches of layout %v do not go to blocks of layout %v; to_dense() goes between", from.layout, f.layout)
+		s.Failf("batches of layout %v cannot be converted to layout %v; convert with to_dense() first", from.layout, f.layout)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // whole returns the entries of a tensor, each place once, for an operator that reduces all elements.
 func (s *scope) whole(t *tensor.Tensor, dim []int64, keepdim bool) (values *tensor.Tensor, complete bool) {
 	if len(dim) != 0 && len(dim) != t.Dim() || keepdim {
-		s.Failf("of a sparse tensor is that of all elements: dim %v and keepdim %v are for dense ones; to_dense() converts", dim, keepdim)
+		s.Failf("only the reduction of all elements is supported for sparse tensors, but got dim %v and keepdim %v; convert with to_dense()", dim, keepdim)
 	}
 	if _, err := shape.WrapDims(s.Op, dim, t.Dim(), true); err != nil && s.Err == nil {
 		s.Err = err
@@ -65,7 +65,7 @@ func keepsZero(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tens
 			sample := s.zeros(self.Parts().Values, 1)
 			made := s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample) })
 			if !s.all(s.Binary(c.Eq, made, s.Int(0))) {
-				s.Failf("what makes other elements of zeros makes a sparse tensor dense; to_dense() converts")
+				s.Failf("the function does not map 0 to 0, so the result would be dense; convert with to_dense()")
 			}
 		}
 		if s.Err != nil {
@@ -114,7 +114,7 @@ func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "fill")
 	defer s.Close()
 	if !isSparse(self) || !isNumber(value) {
-		s.Failf("a number, or a strided tensor without dimensions, fills the entries of a sparse tensor; got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
+		s.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
 		return nil, s.Err
 	}
 	return s.linear(out, self, self.DType(), func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
@@ -126,7 +126,7 @@ func denseOf(op string, does func(c aten.Ctx, self *tensor.Tensor, size []int64,
 		s := within(c, op)
 		defer s.Close()
 		if l != tensor.Strided {
-			s.Failf("elements that are not 0 everywhere make a tensor of layout %v dense; layout=strided gives one", self.Layout())
+			s.Failf("a result that is not 0 everywhere cannot have layout %v; use layout=strided", self.Layout())
 		}
 		d, dev = likeOf(self, d, dev)
 		plain := s.outline(self)

@@ -88,7 +88,7 @@ func (s *scope) countable(sizes []int64) {
 		return
 	}
 	if places, err := shape.Numel(s.Op, nonzero(sizes)); err != nil || places > 1<<62 {
-		s.Failf("the sizes %v of the sparse dimensions have more places than a 64-bit integer counts", sizes)
+		s.Failf("the sizes %v of the sparse dimensions have more elements than a 64-bit integer can represent", sizes)
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *scope) inside(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	low, high := s.bounds(indices)
 	for d := range low {
 		if s.Err == nil && (low[d] < 0 || high[d] >= sizes[d]) {
-			s.Failf("the indices of dimension %d go from %d to %d, beyond its size %d: they were changed after the tensor was made", d, low[d], high[d], sizes[d])
+			s.Failf("the indices of dimension %d go from %d to %d, beyond its size %d: they were changed after the tensor was created", d, low[d], high[d], sizes[d])
 		}
 	}
 	return indices

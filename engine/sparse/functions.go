@@ -78,7 +78,7 @@ func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, 
 	case !slices.Equal(self.Sizes()[:b], mat1.Sizes()[:b]) || !slices.Equal(self.Sizes()[:b], mat2.Sizes()[:b]):
 		s.Failf("the batch sizes must be the same, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
 	case mat1.Sizes()[b+1] != mat2.Sizes()[b] || mat1.Sizes()[b] != self.Sizes()[b] || mat2.Sizes()[b+1] != self.Sizes()[b+1]:
-		s.Failf("sizes %v and %v have no product of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
+		s.Failf("matrices of sizes %v and %v cannot be multiplied to a result of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
 	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
 		s.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
 	case self.DType() == dtype.Bool:
@@ -241,7 +241,7 @@ func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 // strided returns an error if a memory format is requested for a sparse result.
 func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
 	if l != tensor.Strided && f != shape.NoFormat && f != shape.Preserve {
-		s.Failf("memory format %v is of strided tensors, not of sparse ones", f)
+		s.Failf("memory format %v is only supported for strided tensors, not for sparse ones", f)
 	}
 }
 
@@ -266,7 +266,7 @@ func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DTy
 			return s.Last(func() (*tensor.Tensor, error) { return values(c, plain, d, dev, f) })
 		}
 		if !isSparse(self) || l != tensor.NoLayout && l != self.Layout() {
-			s.Failf("the layout %v cannot be made of a tensor of layout %v; to_sparse() and to_dense() convert", l, self.Layout())
+			s.Failf("layout %v cannot be created from a tensor of layout %v; convert with to_sparse() or to_dense()", l, self.Layout())
 			return nil, s.Err
 		}
 		x := self
@@ -284,7 +284,7 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 	s := within(c, "index")
 	defer s.Close()
 	if !isSparse(self) {
-		s.Failf("a sparse tensor is no index")
+		s.Failf("sparse tensors are not supported as indices")
 		return nil, s.Err
 	}
 	t, d, vectors := self, int64(0), 0
@@ -312,13 +312,13 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 			}
 		case ops.IndexTensor:
 			if vectors++; vectors > 1 || item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
-				s.Failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
+				s.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
 				break
 			}
 			t = s.take(was, at, item.Tensor)
 			d++
 		default:
-			s.Failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
+			s.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
 		}
 	}
 	return s.Give(t)
@@ -344,15 +344,15 @@ func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 		s.Do(func() error { return c.Copy(self, d, busy) })
 		return s.Err
 	case !isSparse(src):
-		s.Failf("copy between a strided and a sparse tensor is not supported; to_sparse() converts")
+		s.Failf("copying between a strided and a sparse tensor is not supported; convert with to_sparse()")
 	case !slices.Equal(self.Sizes(), src.Sizes()):
 		s.Failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
 	case self.Layout() != src.Layout():
-		s.Failf("a tensor of layout %v does not take over one of layout %v; to_sparse(layout=%v) converts", self.Layout(), src.Layout(), self.Layout())
+		s.Failf("cannot copy to a tensor of layout %v from one of layout %v; convert with to_sparse(layout=%v)", self.Layout(), src.Layout(), self.Layout())
 	case self.Layout() != tensor.COO && formOf(self) != formOf(src):
 		s.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Parts().Values.Sizes(), src.Parts().Values.Sizes())
 	case self.Layout() != tensor.COO && entries(self) != entries(src):
-		s.Failf("tensors of layout %v must have as many entries, but got %d and %d; clone() gives a tensor of its own", self.Layout(), entries(self), entries(src))
+		s.Failf("tensors of layout %v must have the same number of entries, but got %d and %d; use clone()", self.Layout(), entries(self), entries(src))
 	}
 	if s.Err != nil {
 		return s.Err

@@ -18,7 +18,7 @@ func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 		case t.Dim() != dims[i]:
 			s.Failf("expected a %dD tensor as operand %d, but got sizes %v", dims[i], i+1, t.Sizes())
 		case isSparse(t) && denseDim(t) != 0:
-			s.Failf("operand %d has %d dense dimensions, of which products take none; to_dense() converts", i+1, denseDim(t))
+			s.Failf("operand %d has %d dense dimensions, which products do not support; convert with to_dense()", i+1, denseDim(t))
 		}
 	}
 	switch {
@@ -168,7 +168,7 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		made := s.Step(func() (*tensor.Tensor, error) { return matmul(c, nil, all, b) })
 		return s.result(out, s.Reshape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
 	}
-	s.Failf("sparse tensors of sizes %v and %v have no product; matrices, vectors and batches of the same number of matrices have", a.Sizes(), b.Sizes())
+	s.Failf("sparse tensors of sizes %v and %v cannot be multiplied; expected matrices, vectors or batches of the same number of matrices", a.Sizes(), b.Sizes())
 	return nil, s.Err
 }
 
@@ -298,7 +298,7 @@ func SparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tens
 	switch {
 	case s.Err != nil:
 	case !isSparse(self) || isSparse(mat2):
-		s.Failf("with reduce it is the product of a sparse matrix and a strided one, but got layouts %v and %v", self.Layout(), mat2.Layout())
+		s.Failf("reduce requires a sparse and a strided matrix, but got layouts %v and %v", self.Layout(), mat2.Layout())
 	case !slices.Contains([]string{"sum", "mean", "amax", "amin"}, reduce):
 		s.Failf("reduce must be one of sum, mean, amax and amin, but got %s", reduce)
 	case reduce == "sum":

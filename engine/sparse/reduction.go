@@ -149,7 +149,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 		return s.Give(s.from(x, f))
 	}
 	if x.values.DType().Category() != dtype.Floating {
-		s.Failf("is of floats, but the tensor has dtype %v", x.values.DType())
+		s.Failf("expected a floating-point dtype, but the tensor has dtype %v", x.values.DType())
 		return nil, s.Err
 	}
 	of, n := s.groups(x, d)

@@ -33,10 +33,10 @@ func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	case slices.Equal(sizes, t.Sizes()):
 		return t
 	case f.layout != tensor.COO && (inBlocks(f.layout) || t.Dim() != 2 || len(sizes) != 2):
-		s.Failf("a tensor of layout %v and sizes %v cannot have sizes %v; to_sparse() or to_dense() converts", f.layout, t.Sizes(), sizes)
+		s.Failf("a tensor of layout %v and sizes %v cannot be reshaped to %v; convert with to_sparse() or to_dense()", f.layout, t.Sizes(), sizes)
 		return nil
 	case sparse < 0 || !slices.Equal(sizes[sparse:], t.Sizes()[t.Dim()-f.dense:]):
-		s.Failf("the dense dimensions of sizes %v stay the last ones, which those of %v are not; to_dense() converts", t.Sizes()[t.Dim()-f.dense:], sizes)
+		s.Failf("the dense dimensions, of sizes %v, must remain the last dimensions of the sizes %v; convert with to_dense()", t.Sizes()[t.Dim()-f.dense:], sizes)
 		return nil
 	}
 	x := s.coordinatesOf(t)
@@ -88,7 +88,7 @@ func unflatten(c aten.Ctx, self *tensor.Tensor, dim int64, into []int64) (*tenso
 		return nil, err
 	}
 	if self.Dim() == 0 {
-		return nil, status.Runtimef("%s: a zero-dim tensor has no dimension to split", op)
+		return nil, status.Runtimef("%s: cannot be applied to a 0-dim tensor", op)
 	}
 	made, err := shape.InferSize(op, into, self.Sizes()[d])
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	}
 	b := batches(t)
 	if !slices.Contains(rows, int64(b)) || !slices.Contains(rows, int64(b)+1) {
-		s.Failf("the dimensions of the matrices, of sizes %v, stay in layout %v; to_sparse() or to_dense() converts", t.Sizes()[b:b+2], t.Layout())
+		s.Failf("the matrix dimensions, of sizes %v, cannot be changed in layout %v; convert with to_sparse() or to_dense()", t.Sizes()[b:b+2], t.Layout())
 		return nil
 	}
 	lead := int64(b + 1)
@@ -188,7 +188,7 @@ func moved(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (*tenso
 // transposeLast is mT.
 func transposeLast(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
-		return nil, status.Runtimef("mT: is of matrices or batches of them, but the tensor is %dD", self.Dim())
+		return nil, status.Runtimef("mT: only supported on matrices or batches of matrices, got a %dD tensor", self.Dim())
 	}
 	return transpose(c, nil, self, -2, -1)
 }
@@ -232,7 +232,7 @@ func expand(c aten.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tens
 		}
 	}
 	if slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 }) || !shape.ExpandsTo(self.Sizes(), sizes) {
-		s.Failf("a tensor of sizes %v does not expand to %v", self.Sizes(), size)
+		s.Failf("a tensor of sizes %v cannot be expanded to %v", self.Sizes(), size)
 	}
 	return s.Give(s.broadcast(self, sizes))
 }

@@ -41,14 +41,14 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 	}
 	x := s.coordinatesOf(self)
 	if int(sparseDim) != x.sparse() || !covers(size[sparseDim:], x.sizes[x.sparse():]) {
-		s.Failf("a tensor with entries keeps its %d sparse dimensions, and its dense sizes %v do not become smaller, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
+		s.Failf("the number of sparse dimensions (%d) and dense sizes (%v) of a tensor with entries must not change or shrink, but got size %v with %d sparse dimensions; use sparse_resize_and_clear_() to drop the entries",
 			x.sparse(), x.sizes[x.sparse():], size, sparseDim)
 		return s.Err
 	}
 	_, high := s.bounds(x.indices)
 	for d, last := range high {
 		if last >= size[d] {
-			s.Failf("size %d of dimension %d has no place for the entry at %d; sparse_resize_and_clear_() drops the entries", size[d], d, last)
+			s.Failf("size %d of dimension %d is too small for the entry at index %d; use sparse_resize_and_clear_() to drop the entries", size[d], d, last)
 		}
 	}
 	p := *self.Parts()
@@ -86,13 +86,13 @@ func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryForma
 	b, form := batches(self), formOf(self)
 	switch {
 	case f != shape.NoFormat && f != shape.Contiguous:
-		s.Failf("memory format %v is of strided tensors, not of sparse ones", f)
+		s.Failf("memory format %v is only supported for strided tensors, not for sparse ones", f)
 	case len(size) != self.Dim() || !slices.Equal(size[:b], self.Sizes()[:b]) || !slices.Equal(size[b+2:], self.Sizes()[b+2:]):
-		s.Failf("a tensor of layout %v and sizes %v keeps its batch and dense sizes, but got size %v", form.layout, self.Sizes(), size)
+		s.Failf("batch and dense sizes of a tensor of layout %v and sizes %v cannot change, but got size %v", form.layout, self.Sizes(), size)
 	case size[b] < 0 || size[b+1] < 0:
 		s.Failf("sizes must not be negative, got %v", size)
 	case b > 0 && !slices.Equal(size, self.Sizes()):
-		s.Failf("batches of matrices keep their sizes %v, but got size %v", self.Sizes(), size)
+		s.Failf("the sizes of batches of matrices, %v, cannot change, but got size %v", self.Sizes(), size)
 	}
 	if s.checkBlock(size, form); s.Err != nil || slices.Equal(size, self.Sizes()) {
 		return s.Err
@@ -102,7 +102,7 @@ func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryForma
 		major, minor = minor, major
 	}
 	if size[minor] < self.Sizes()[minor] {
-		s.Failf("dimension %d of a tensor of layout %v cannot go from %d to %d, since entries may lie there", minor, form.layout, self.Sizes()[minor], size[minor])
+		s.Failf("dimension %d of a tensor of layout %v cannot shrink from %d to %d, because it may contain entries", minor, form.layout, self.Sizes()[minor], size[minor])
 		return s.Err
 	}
 	p := *self.Parts()
@@ -111,7 +111,7 @@ func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryForma
 		compressed = s.clone(s.Narrow(compressed, 0, 0, n+1))
 		count, known := s.integer(s.Select(compressed, 0, n))
 		if !known || count < 0 || count > entries(self) {
-			s.Failf("the number of entries in the first %d lines, %d, is not known, or was changed after the tensor was made", n, count)
+			s.Failf("the number of entries in the first %d lines, %d, is not known, or was changed after the tensor was created", n, count)
 		}
 		p = tensor.Parts{Indices: []*tensor.Tensor{compressed, s.clone(s.Narrow(p.Indices[1], 0, 0, count))}, Values: s.clone(s.Narrow(p.Values, 0, 0, count))}
 	} else {
@@ -129,7 +129,7 @@ func resizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) e
 	case !isSparse(self):
 		return status.In("resize_as_", c.Resize(self, slices.Clone(template.Sizes()), shape.NoFormat))
 	case f != shape.NoFormat && f != shape.Contiguous && f != shape.Preserve:
-		return status.Runtimef("resize_as_: memory format %v is of strided tensors, not of sparse ones", f)
+		return status.Runtimef("resize_as_: memory format %v is only supported for strided tensors, not for sparse ones", f)
 	case self.Layout() != tensor.COO:
 		return status.In("resize_as_", resizeTo(c, self, slices.Clone(template.Sizes()), shape.NoFormat))
 	}
@@ -177,7 +177,7 @@ func MarkCoalesced(c aten.Ctx, self *tensor.Tensor, coalesced bool) error {
 	defer s.Close()
 	p := *self.Parts()
 	if coalesced && !p.Coalesced && !s.rising(s.keys(p.Indices[0], self.Sizes()[:self.Dim()-denseDim(self)])) {
-		s.Failf("the indices are not in row-major order without repeated places; call coalesce() instead")
+		s.Failf("the indices are not sorted in row-major order without duplicates; call coalesce() instead")
 	}
 	p.Coalesced = coalesced
 	s.Do(func() error { return self.Replace(op, slices.Clone(self.Sizes()), p) })

@@ -39,10 +39,10 @@ func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 	switch {
 	case sparse == self.Dim():
 	case self.Layout() != tensor.COO:
-		s.Failf("a tensor of layout %v with dense dimensions, here %d, is not transposed; to_dense() or to_sparse_coo() converts", self.Layout(), self.Dim()-sparse)
+		s.Failf("transposing a tensor of layout %v with %d dense dimensions is not supported; convert with to_dense() or to_sparse_coo()", self.Layout(), self.Dim()-sparse)
 		return nil, s.Err
 	case i != j && max(i, j) >= sparse:
-		s.Failf("dimensions %d and %d are not both sparse, as the first %d are; to_dense() converts, permute() gives the dense dimensions another order", dim0, dim1, sparse)
+		s.Failf("dimensions %d and %d must both be sparse, which the first %d are; convert with to_dense(), or use permute() to reorder dense dimensions", dim0, dim1, sparse)
 		return nil, s.Err
 	}
 	order := make([]int64, self.Dim())
@@ -60,7 +60,7 @@ func permute(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, err
 	s := within(c, "permute")
 	defer s.Close()
 	if len(dims) != self.Dim() {
-		s.Failf("permutation %v has not as many dimensions as the tensor: %d", dims, self.Dim())
+		s.Failf("permutation %v must have %d dimensions, as the tensor has", dims, self.Dim())
 		return nil, s.Err
 	}
 	if _, err := shape.WrapDims(s.Op, dims, self.Dim(), false); err != nil {
@@ -86,7 +86,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	sizes := make([]int64, len(order))
 	for i, d := range order {
 		if sizes[i] = t.Sizes()[d]; (int(d) < sparse) != (i < sparse) {
-			s.Failf("dimension %d cannot go to place %d: sparse dimensions, the first %d, stay before the dense ones; to_dense() converts", d, i, sparse)
+			s.Failf("dimension %d cannot move to position %d: the sparse dimensions, the first %d, must precede the dense ones; convert with to_dense()", d, i, sparse)
 			return nil
 		}
 	}
@@ -123,7 +123,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	l, made := t.Layout(), values(lead)
 	for i, d := range order[:b] {
 		if int(d) >= b {
-			s.Failf("dimension %d cannot go to place %d: batch dimensions of layout %v, the first %d, stay before the sparse ones; to_sparse() or to_dense() converts", d, i, l, b)
+			s.Failf("dimension %d cannot move to position %d: the batch dimensions of layout %v, the first %d, must precede the sparse ones; convert with to_sparse() or to_dense()", d, i, l, b)
 			return nil
 		}
 	}
@@ -173,7 +173,7 @@ func unsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 	p, sparse := self.Parts(), self.Dim()-denseDim(self)
 	if self.Layout() != tensor.COO {
 		if d > batches(self) {
-			s.Failf("a dimension of layout %v is inserted among the batch dimensions, the first %d, and not at %d; to_sparse() or to_dense() converts", self.Layout(), batches(self), d)
+			s.Failf("layout %v supports new dimensions only among the batch dimensions, the first %d, not at %d; convert with to_sparse() or to_dense()", self.Layout(), batches(self), d)
 			return nil, s.Err
 		}
 		at := int64(d)
@@ -222,7 +222,7 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 			values := s.Select(p.Values, int64(d-self.Dim()+p.Values.Dim()), at)
 			return s.Give(s.assemble(self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
 		case b > 0:
-			s.Failf("rows and columns of batches, here dimension %d, are not selected; index the batch dimensions first, or to_sparse_coo() or to_dense() converts", d)
+			s.Failf("selecting rows or columns of a batch (dimension %d) is not supported; index the batch dimensions first, or convert with to_sparse_coo() or to_dense()", d)
 			return nil, s.Err
 		}
 	}
@@ -250,7 +250,7 @@ func (s *scope) line(t *tensor.Tensor, i int64, sizes []int64) coordinates {
 	start, _ := s.integer(s.Select(p.Indices[0], 0, i))
 	end, _ := s.integer(s.Select(p.Indices[0], 0, i+1))
 	if start < 0 || end < start || end > n {
-		s.Failf("the compressed indices of line %d go from %d to %d, beyond the %d entries: they were changed after the tensor was made", i, start, end, n)
+		s.Failf("the compressed indices of line %d, %d to %d, exceed the %d entries: they were changed after the tensor was created", i, start, end, n)
 	}
 	indices := s.Unsqueeze(s.wide(s.Narrow(p.Indices[1], 0, start, end-start)), 0)
 	return coordinates{s.clone(indices), s.clone(s.Narrow(p.Values, 0, start, end-start)), sizes, true}
@@ -305,7 +305,7 @@ func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step 
 		return nil, err
 	}
 	if step != 1 {
-		return nil, status.Runtimef("slice: a step of %d is not for sparse tensors; index_select() takes positions, to_dense() converts", step)
+		return nil, status.Runtimef("slice: a step of %d is not supported for sparse tensors; use index_select(), or convert with to_dense()", step)
 	}
 	from, length := bounded(start.Or(0), end.Or(self.Sizes()[d]), self.Sizes()[d])
 	part, err := narrow(c, self, int64(d), from, length)
@@ -402,7 +402,7 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 	for i, t := range list {
 		switch {
 		case !isSparse(t):
-			s.Failf("expected sparse tensors, but number %d has layout %v; to_dense() converts", i, t.Layout())
+			s.Failf("expected sparse tensors, but tensor %d has layout %v; convert with to_dense()", i, t.Layout())
 		case t.Dim() != first.Dim():
 			s.Failf("tensors must have same number of dimensions: got %d and %d", first.Dim(), t.Dim())
 		}
@@ -422,12 +422,12 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 	for i, t := range list {
 		for at, n := range t.Sizes() {
 			if at != d && n != first.Sizes()[at] {
-				s.Failf("sizes of tensors must match except in dimension %d, but number %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
+				s.Failf("sizes of tensors must match except in dimension %d, but tensor %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
 				return nil, s.Err
 			}
 		}
 		if made.sizes[d] > math.MaxInt64-t.Sizes()[d] {
-			s.Failf("the sizes of dimension %d add up to more than a 64-bit integer holds", d)
+			s.Failf("the sizes of dimension %d add up to more than a 64-bit integer can represent", d)
 			return nil, s.Err
 		}
 		made.sizes[d] += t.Sizes()[d]
@@ -470,10 +470,10 @@ func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*t
 	for i, t := range list {
 		switch {
 		case !isSparse(t):
-			s.Failf("expected sparse tensors, but number %d has layout %v; to_dense() converts", i, t.Layout())
+			s.Failf("expected sparse tensors, but tensor %d has layout %v; convert with to_dense()", i, t.Layout())
 			return nil, s.Err
 		case !slices.Equal(t.Sizes(), list[0].Sizes()):
-			s.Failf("expected sparse tensors of the same sizes, but number %d has sizes %v, and the first one %v", i, t.Sizes(), list[0].Sizes())
+			s.Failf("expected sparse tensors of the same sizes, but tensor %d has sizes %v, and the first one %v", i, t.Sizes(), list[0].Sizes())
 			return nil, s.Err
 		}
 		if list[0].Layout() != tensor.COO && d > batches(list[0]) {

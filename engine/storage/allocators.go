@@ -41,7 +41,7 @@ func allocatorOf(op string, d device.Device) (Allocator, error) {
 		}
 	}
 	last := len(have) - 1
-	return nil, status.Runtimef("%s: %v: no allocator; this build has %s and %s", op, d.Type, strings.Join(have[:last], ", "), have[last])
+	return nil, status.Runtimef("%s: device type %v is not supported; this build supports %s and %s", op, d.Type, strings.Join(have[:last], ", "), have[last])
 }
 
 // host is the allocator of the process's own memory.

@@ -32,7 +32,7 @@ func (pinned) release(_ *Storage, data unsafe.Pointer) {
 // NewPinned makes a storage of the host in pinned memory, with arbitrary bytes and one reference. It cannot be resized.
 func NewPinned(op string, nbytes int64) (*Storage, error) {
 	if pinning == nil {
-		return nil, status.Runtimef("%s: this library has no backend that pins memory", op)
+		return nil, status.Runtimef("%s: this build has no backend that supports pinned memory", op)
 	}
 	s := &Storage{nbytes: nbytes, refs: 1, device: device.Host, backing: pinned{}}
 	if nbytes > 0 {

@@ -61,10 +61,10 @@ func FromFile(op, filename string, share bool, nbytes int64) (s *Storage, err er
 	}
 	if nbytes > int64(m.length) {
 		if !share {
-			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True lengthens it", op, filename, m.length, nbytes)
+			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True extends it", op, filename, m.length, nbytes)
 		}
 		if C.lt_extend(&m, C.int64_t(nbytes)); m.error != 0 {
-			return nil, status.IOf("%s: unable to lengthen file <%s> to %d bytes: %v", op, filename, nbytes, failed(&m))
+			return nil, status.IOf("%s: unable to extend file <%s> to %d bytes: %v", op, filename, nbytes, failed(&m))
 		}
 	}
 	if !share {
@@ -83,19 +83,19 @@ func FromOpenFile(op string, f *os.File, nbytes int64) (*Storage, error) {
 // away end this one when it reads them. The descriptor stays the caller's.
 func FromDescriptor(op string, fd, nbytes int64) (*Storage, error) {
 	if fd < 0 || fd > math.MaxInt32 {
-		return nil, status.Valuef("%s: descriptor %d is out of range: descriptors are small numbers that the system gives", op, fd)
+		return nil, status.Valuef("%s: %d is not a valid file descriptor", op, fd)
 	}
 	var m C.lt_region
 	C.lt_open_again(&m, C.int(fd))
 	defer func() { C.lt_close(m.fd) }()
 	if err := failed(&m); err != nil {
-		return nil, status.Valuef("%s: descriptor %d is not of shared memory: %v", op, fd, err)
+		return nil, status.Valuef("%s: descriptor %d does not refer to shared memory: %v", op, fd, err)
 	}
 	if C.lt_sealed(m.fd) == 0 {
-		return nil, status.Valuef("%s: descriptor %d is not of memory whose size is sealed, as that of storage_descriptor is", op, fd)
+		return nil, status.Valuef("%s: descriptor %d refers to memory whose size is not sealed; pass a descriptor that storage_descriptor returned", op, fd)
 	}
 	if nbytes < 0 || nbytes > int64(m.length) {
-		return nil, status.Valuef("%s: descriptor %d has %d bytes, which does not allow for %d", op, fd, m.length, nbytes)
+		return nil, status.Valuef("%s: descriptor %d refers to %d bytes, but %d are requested", op, fd, m.length, nbytes)
 	}
 	return mapped(op, &m, "", nbytes, true)
 }
@@ -174,9 +174,9 @@ func (s *Storage) Share(op string) error {
 	case s.Shared():
 		return nil
 	case s.device.Type != device.CPU:
-		return status.Runtimef("%s: a storage on device %v cannot be shared; only those on the cpu can", op, s.device)
+		return status.Runtimef("%s: a storage on device %v cannot be shared; only storages on the cpu can be", op, s.device)
 	case s.fixed.Load():
-		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share it before, or a clone()", op)
+		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share the storage before exporting it, or share a clone()", op)
 	}
 	return s.move(op, func() error { return s.share(op) })
 }
@@ -193,7 +193,7 @@ func (s *Storage) share(op string) error {
 	if err := failed(&m); err != nil {
 		C.lt_close(m.fd)
 		memory.inUse.Add(-s.nbytes)
-		return status.Memoryf("%s: unable to make %d bytes of shared memory: %v", op, s.nbytes, err)
+		return status.Memoryf("%s: unable to create %d bytes of shared memory: %v", op, s.nbytes, err)
 	}
 	if s.nbytes > 0 {
 		copy(unsafe.Slice((*byte)(m.data), s.nbytes), s.Bytes())
@@ -227,9 +227,9 @@ func (s *Storage) Descriptor(op string) (int64, error) {
 	case ok && m.shared:
 		return int64(m.fd), nil
 	case s.Shared():
-		return 0, status.Runtimef("%s: the storage is a slice of a storage in shared memory, which has the descriptor; clone() has its own", op)
+		return 0, status.Runtimef("%s: the storage is a slice of a storage in shared memory and has no descriptor; clone() it", op)
 	}
-	return 0, status.Runtimef("%s: the storage is not in shared memory; share_memory_() moves it there", op)
+	return 0, status.Runtimef("%s: the storage is not in shared memory; call share_memory_() first", op)
 }
 
 // Filename returns the file that changes are written to, or "".

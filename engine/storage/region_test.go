@@ -94,7 +94,7 @@ func TestMemoryThatCannotBeShared(t *testing.T) {
 	var known *status.Error
 	require.ErrorAs(t, err, &known)
 	assert.Equal(t, status.Memory, known.Code)
-	assert.Equal(t, "test: unable to make 1048576 bytes of shared memory: file too large", known.Msg)
+	assert.Equal(t, "test: unable to create 1048576 bytes of shared memory: file too large", known.Msg)
 	assert.False(t, s.Shared())
 	assert.EqualValues(t, 7, s.Bytes()[1<<20-1])
 	after := MemoryStats()
@@ -112,7 +112,7 @@ func TestFilesThatCannotBeLengthened(t *testing.T) {
 		var known *status.Error
 		require.ErrorAs(t, err, &known)
 		assert.Equal(t, status.IO, known.Code)
-		assert.ErrorContains(t, err, "unable to lengthen file <"+path+"> to 1048576 bytes: file too large")
+		assert.ErrorContains(t, err, "unable to extend file <"+path+"> to 1048576 bytes: file too large")
 	}
 	written, err := os.ReadFile(old)
 	require.NoError(t, err)

@@ -246,7 +246,7 @@ func (s *Storage) move(op string, change func() error) error {
 	s.moving.Add(1)
 	defer s.moving.Add(-1)
 	if s.uses.Load() != 0 || UsedElsewhere(s) {
-		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait for that call to end", op, s.nbytes)
+		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait until that call returns", op, s.nbytes)
 	}
 	if s.fixed.Load() {
 		return status.Runtimef("%s: the storage of %d bytes cannot move: %s", op, s.nbytes, s.holder())

@@ -94,7 +94,7 @@ func TestAnAllocationCanBeMadeToFail(t *testing.T) {
 	first, err := New("zeros", 100, device.Host, true)
 	require.NoError(t, err)
 	_, err = New("zeros", 100, device.Host, true)
-	require.ErrorContains(t, err, "zeros: allocating 128 bytes was made to fail")
+	require.ErrorContains(t, err, "zeros: a simulated allocation failure (128 bytes)")
 	third, err := New("zeros", 100, device.Host, true)
 	require.NoError(t, err, "only one fails")
 	first.Release()
@@ -138,7 +138,7 @@ func TestDevicesWithoutAnAllocatorAreRejectedByName(t *testing.T) {
 		require.ErrorContains(t, err, " and ")
 	}
 	_, err := New("zeros", 8, device.None, true)
-	require.ErrorContains(t, err, "zeros: none: no allocator")
+	require.ErrorContains(t, err, "zeros: device type none is not supported")
 }
 
 func TestMetaStoragesHaveASizeAndNoBytes(t *testing.T) {

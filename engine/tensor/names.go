@@ -24,7 +24,7 @@ func (t *Tensor) Rename(op string, names []string) error {
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
 	if UsedElsewhere(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its names; wait for that call to end", op, t.sizes)
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its names; wait until that call returns", op, t.sizes)
 	}
 	t.SetNames(names)
 	return nil
@@ -71,7 +71,7 @@ func CheckNames(op string, names []string) error {
 		}
 	}
 	if name := RepeatedName(names); name != "" {
-		return status.Runtimef("%s: Cannot construct a tensor with duplicate names. Got names: %s: '%s' is there twice", op, NamesText(names), name)
+		return status.Runtimef("%s: Cannot construct a tensor with duplicate names. Got names: %s: '%s' occurs twice", op, NamesText(names), name)
 	}
 	return nil
 }

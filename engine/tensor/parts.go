@@ -126,7 +126,7 @@ func (p *Parts) release() {
 // Assemble creates a sparse tensor of parts that fit, of which it has aliases.
 func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
 	if p.Values.Quantizer() != nil {
-		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; dequantize() converts", op)
+		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; call dequantize() first", op)
 	}
 	t, err := Wrapper(op, sizes, p.Values.dtype, p.Values.device, l)
 	if err != nil {
@@ -189,5 +189,5 @@ func (t *Tensor) replaceParts(op string, other *Tensor) error {
 // CheckParts returns an error for a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse tensors sets
 // it.
 var CheckParts = func(op string, t *Tensor) error {
-	return status.NotImplementedf("%s: nothing here knows tensors of layout %v", op, t.Layout())
+	return status.NotImplementedf("%s: layout %v is not implemented", op, t.Layout())
 }

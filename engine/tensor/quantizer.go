@@ -58,7 +58,7 @@ func (t *Tensor) Ints() *Tensor {
 // AsQuantized returns a tensor of the quantized dtype d over the integers of t, with quantizer q.
 func (t *Tensor) AsQuantized(op string, d dtype.DType, q *Quantizer) (*Tensor, error) {
 	if d.Stored() != t.dtype {
-		return nil, status.Runtimef("%s: a tensor of dtype %v keeps integers of %v, but got %v", op, d, d.Stored(), t.dtype)
+		return nil, status.Runtimef("%s: a tensor of dtype %v stores %v, but got %v", op, d, d.Stored(), t.dtype)
 	}
 	if err := q.check(op, d, t.sizes); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
 	for i, scale := range q.Scales {
 		// Kernels compute in float32: the scale and its reciprocal, which replaces a division, must be finite in it.
 		if s := float32(scale); !(s > 0) || math.IsInf(float64(s), 0) || math.IsInf(float64(1/s), 0) {
-			return status.Runtimef("%s: a scale must be positive, and finite as a float32 and its reciprocal are, but %s%v", op, q.place(i), scale)
+			return status.Runtimef("%s: a scale must be positive, and it and its reciprocal must be finite in float32, but %s%v", op, q.place(i), scale)
 		}
 	}
 	for i, zero := range q.Zeros {
@@ -100,7 +100,7 @@ func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
 	case q.Axis >= len(sizes):
 		return status.Runtimef("%s: axis %d of the channels is out of range for a tensor of %d dimensions", op, q.Axis, len(sizes))
 	case int64(len(q.Scales)) != sizes[q.Axis] || len(q.Zeros) != len(q.Scales):
-		return status.Runtimef("%s: a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", op, sizes[q.Axis], q.Axis, len(q.Scales), len(q.Zeros))
+		return status.Runtimef("%s: expected one scale and one zero point for each of the %d channels along axis %d, but got %d and %d", op, sizes[q.Axis], q.Axis, len(q.Scales), len(q.Zeros))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
 func CheckQuantized(op string, d dtype.DType) error {
 	switch {
 	case d == dtype.QUint4x2 || d == dtype.QUint2x4:
-		return status.Runtimef("%s: tensors of dtype %v, which has several elements in a byte, are not implemented; use quint8, qint8 or qint32", op, d)
+		return status.Runtimef("%s: dtype %v, which packs several elements into a byte, is not implemented; use quint8, qint8 or qint32", op, d)
 	case !d.IsQuantized():
 		return status.Runtimef("%s: expected a quantized dtype, quint8, qint8 or qint32, but got %v", op, d)
 	}

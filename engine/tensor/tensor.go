@@ -101,13 +101,13 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 		return nil, err
 	}
 	if len(sizes) > shape.MaxDims {
-		return nil, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
+		return nil, status.Runtimef("%s: %d dimensions exceed the maximum of %d", op, len(sizes), shape.MaxDims)
 	}
 	if d == dtype.Unpromoted {
 		return nil, status.Unpromoted(op)
 	}
 	if numel > d.Elements(1<<62) {
-		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
+		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer can represent", op, sizes, d)
 	}
 	reach := numel
 	if strides != nil {
@@ -154,7 +154,7 @@ func extent(op string, sizes, strides []int64, d dtype.DType) (int64, error) {
 		return 0, err
 	}
 	if hi >= d.Elements(1<<62) {
-		return 0, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
+		return 0, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer can represent", op, sizes, d)
 	}
 	return hi + 1, nil
 }
@@ -232,7 +232,7 @@ func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides 
 		return 0, 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, slices.Clone(sizes), slices.Clone(strides))
 	}
 	if len(sizes) > shape.MaxDims {
-		return 0, 0, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
+		return 0, 0, status.Runtimef("%s: %d dimensions exceed the maximum of %d", op, len(sizes), shape.MaxDims)
 	}
 	if numel, err = shape.Numel(op, sizes); err != nil {
 		return 0, 0, err
@@ -283,7 +283,7 @@ var UsedByOthers = func(*Tensor) bool { return false }
 // checkUnused returns an error if another running call uses t, whose parts, values or tangent the present call is about to release.
 func (t *Tensor) checkUnused(op, change string) error {
 	if UsedByOthers(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread, or by the call that runs this hook, and cannot %s; wait for that call to end", op, t.sizes, change)
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread, or by the call that invoked this hook, and cannot %s; wait until that call returns", op, t.sizes, change)
 	}
 	return nil
 }
@@ -303,7 +303,7 @@ func (t *Tensor) Unready(op string) error {
 	if have := t.storage.Nbytes(); t.reach <= have {
 		return status.Runtimef("%s: the tensor, or another one over its storage, is being resized by another thread", op)
 	}
-	return status.Runtimef("%s: a tensor of sizes %v and dtype %v needs a storage of %d bytes, but its storage was resized to %d; resize that, or the tensor",
+	return status.Runtimef("%s: a tensor of sizes %v and dtype %v needs a storage of %d bytes, but its storage was resized to %d; resize the storage or the tensor",
 		op, t.Sizes(), t.DType(), t.reach, t.storage.Nbytes())
 }
 
@@ -324,7 +324,7 @@ func (t *Tensor) set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
 	if UsedElsewhere(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait for that call to end", op, t.sizes)
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait until that call returns", op, t.sizes)
 	}
 	t.move(s, d, sizes, strides, offset, numel, reach)
 	t.kind.wrapped, t.kind.fixed = false, false // a scalar stays one as long as its shape and storage are not replaced
@@ -360,10 +360,10 @@ func (t *Tensor) Follow(now *Tensor) {
 // Become replaces t by other, which must be of the same kind. t keeps its autograd metadata, and its names if they fit. On an error, nothing changes.
 func (t *Tensor) Become(op string, other *Tensor) error {
 	if a, b := t.what(), other.what(); a != b || (t.kind.keys^other.kind.keys)&(Extension1|Extension2) != 0 {
-		return status.Runtimef("%s: a %s tensor cannot become a %s one; convert that first", op, a, b)
+		return status.Runtimef("%s: a %s tensor cannot be set to a %s one; convert that first", op, a, b)
 	}
 	if (t.kind.keys|other.kind.keys)&Transformed != 0 {
-		return status.NotImplementedf("%s: tensors of a transform, such as vmap and jvp, cannot become others; copy_() writes to them", op)
+		return status.NotImplementedf("%s: tensors inside a transform, such as vmap and jvp, cannot be replaced; use copy_()", op)
 	}
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
@@ -429,7 +429,7 @@ func (t *Tensor) needs(op string, sizes, strides []int64) (int64, error) {
 		return 0, err
 	}
 	if hi >= (1<<62)/t.dtype.Size() {
-		return 0, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, t.dtype)
+		return 0, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer can represent", op, sizes, t.dtype)
 	}
 	return (hi + 1) * t.dtype.Size(), nil
 }

@@ -123,7 +123,7 @@ func (t *Tensor) each(around *Level, yield func(*Tensor) bool) bool {
 // Wrap creates a tensor that represents one of the examples along the first dimension of value, of which it has an alias.
 func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	if value.Dim() == 0 || value.sizes[0] != l.Size {
-		return nil, status.Runtimef("%s: sizes %v have no first dimension of %d examples", op, value.sizes, l.Size)
+		return nil, status.Runtimef("%s: expected a first dimension of size %[3]d, the batch size, but got sizes %[2]v", op, value.sizes, l.Size)
 	}
 	if err := value.wrappable(op, "vmap"); err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, 
 	}
 	switch {
 	case !slices.Equal(primal.sizes, tangent.sizes):
-		return nil, status.Runtimef("%s: a tangent has the sizes of its primal, %v, but got %v", op, primal.sizes, tangent.sizes)
+		return nil, status.Runtimef("%s: a tangent must have the sizes of its primal, %v, but has %v", op, primal.sizes, tangent.sizes)
 	case primal.dtype != tangent.dtype:
-		return nil, status.Runtimef("%s: a tangent has the dtype of its primal, %v, but got %v", op, primal.dtype, tangent.dtype)
+		return nil, status.Runtimef("%s: a tangent must have the dtype of its primal, %v, but has %v", op, primal.dtype, tangent.dtype)
 	case primal.device != tangent.device:
-		return nil, status.Runtimef("%s: a tangent is on the device of its primal, %v, but got one on %v", op, primal.device, tangent.device)
+		return nil, status.Runtimef("%s: a tangent must be on the device of its primal, %v, but is on %v", op, primal.device, tangent.device)
 	}
 	return primal.wrapper(op, primal.sizes, primal.strides, &Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
 }
@@ -246,9 +246,9 @@ func (t *Tensor) countsZeroDim() {
 func (t *Tensor) wrappable(op, transform string) error {
 	switch {
 	case t.Parts() != nil, t.Quantizer() != nil:
-		return status.NotImplementedf("%s: %s is not implemented for %s tensors; to_dense() and dequantize() convert", op, transform, t.what())
+		return status.NotImplementedf("%s: %s is not implemented for %s tensors; convert with to_dense() or dequantize()", op, transform, t.what())
 	case t.Names() != nil:
-		return status.NotImplementedf("%s: %s is not implemented for named tensors; rename(None) returns one without names", op, transform)
+		return status.NotImplementedf("%s: %s is not implemented for named tensors; use rename(None) to drop the names", op, transform)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	case t.Sizes()[n] != 2:
 		return nil, status.Runtimef("%s: self must have a last dimension of size 2, but its sizes are %v", op, t.Sizes())
 	case t.Strides()[n] != 1:
-		return nil, status.Runtimef("%s: self must have a last dimension with stride 1, but its strides are %v; contiguous() makes it so", op, t.Strides())
+		return nil, status.Runtimef("%s: self must have a last dimension with stride 1, but its strides are %v; call contiguous() first", op, t.Strides())
 	case t.Offset()%2 != 0:
 		return nil, status.Runtimef("%s: self must have a storage offset divisible by 2, but it is %d", op, t.Offset())
 	}

@@ -1,6 +1,6 @@
 """Compare the times of libtensor with NumPy, and with SciPy and PyTorch if they are installed: interleaved runs in one process, medians.
 
-run.py [--only GLOB] [--family NAME] [--rounds N] [--threads N] [--json FILE]
+run.py [--only GLOB] [--family NAME] [--rounds N] [--threads N] [--processor-time] [--json FILE]
 
 A ratio is the median over the rounds; below 1 means that libtensor is faster. The last lines contain each family's and the overall
 geometric mean of the ratios to PyTorch.
@@ -32,24 +32,24 @@ def optional(name: str):
         return None
 
 
-def seconds(call: Callable[[], object], repeat: int) -> float:
-    start = time.perf_counter()
+def seconds(call: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
+    start = clock()
     for _ in range(repeat):
         call()
-    return (time.perf_counter() - start) / repeat
+    return (clock() - start) / repeat
 
 
-def measure(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of a call of each library in every round, which times all of them, one after the other."""
+def measure(calls: dict[str, Callable[[], object]], rounds: int, clock: Callable[[], float]) -> dict[str, list[float]]:
+    """Returns the seconds of a call of each library in every round, which times all of them, one after the other."""
     repeat = {}
     for name, call in calls.items():
         call()
-        once = max(seconds(call, 1), 1e-7)
+        once = max(seconds(call, 1, clock), 1e-7)
         repeat[name] = max(1, min(20000, int(0.01 / once)))
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            times[name].append(seconds(call, repeat[name]))
+            times[name].append(seconds(call, repeat[name], clock))
     return times
 
 
@@ -78,8 +78,10 @@ def main() -> None:
     parser.add_argument("--family", help="run one family of cases")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=0, help="threads of every library; 0 keeps each one's default")
+    parser.add_argument("--processor-time", action="store_true", help="measure processor time, on a machine that is shared; with --threads 1")
     parser.add_argument("--json", help="write all figures to a file")
     options = parser.parse_args()
+    clock = time.process_time if options.processor_time else time.perf_counter
     libraries = {"libtensor": libtensor, "numpy": optional("numpy"), "scipy": optional("scipy"), "torch": optional("torch")}
     if options.threads:
         for name in ("libtensor", "torch"):
@@ -96,7 +98,7 @@ def main() -> None:
             call = module and make(library, module)
             if call:
                 calls[library] = call
-        times = measure(calls, options.rounds)
+        times = measure(calls, options.rounds, clock)
         rows[name] = {library: statistics.median(t) for library, t in times.items()}
         against = [ratio(times, other) for other in ("numpy", "scipy", "torch")]
         if against[-1]:

@@ -37,7 +37,7 @@ function checkRoom(shape, dtype) {
   if (count <= SMALL) return;
   const longest = Math.max(...shape);
   if (longest > LONGEST)
-    throw new RangeError(`toArray: dimension ${shape.indexOf(longest)} has ${longest} elements, and an array at most ${LONGEST}; data() gives a typed array`);
+    throw new RangeError(`toArray: dimension ${shape.indexOf(longest)} has ${longest} elements, more than the maximum length of an array, ${LONGEST}; use data()`);
   const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
   const needs = count * (dtype.startsWith('complex') ? 48 : 8);
   if (needs > limit - used - HEAP_LEFT)
@@ -142,7 +142,7 @@ function target(first, ...rest) {
     if (typeof item !== 'string') throw typeError(`to: the arguments must be a dtype, a device, a tensor or options, not ${kindOf(item)}`);
     const name = isDtype(item) ? 'dtype' : 'device';
     if (name === 'device' && !/^[a-z]+(:\d+)?$/.test(item)) throw typeError(`to: '${item}' is neither a dtype, such as 'float32', nor a device, such as 'cpu'`);
-    if (name in found) throw typeError(`to: there are two of '${found[name]}' and '${item}'`);
+    if (name in found) throw typeError(`to: '${found[name]}' and '${item}' cannot both be passed`);
     found[name] = item;
   }
   return { ...found, ...options };

@@ -35,7 +35,7 @@ function load() {
       case 'linux-arm64':
         return instance(require('@libtensor/linux-arm64'));
       default:
-        throw Object.assign(new Error('there is no package for this platform'), { code: 'MODULE_NOT_FOUND' });
+        throw Object.assign(new Error('no package exists for this platform'), { code: 'MODULE_NOT_FOUND' });
     }
   } catch (cause) {
     const message = /MODULE_NOT_FOUND/.test(cause.code)
@@ -52,7 +52,7 @@ function onGlibc(load) {
     return load();
   } catch (cause) {
     if (!isMusl()) throw cause;
-    throw new Error('libtensor needs glibc, and this Node is built for musl, as on Alpine: use one of a system with glibc, such as node:22-slim', { cause });
+    throw new Error('libtensor requires glibc, but this Node is built for musl (Alpine Linux): use an image such as node:22-slim', { cause });
   }
 }
 

@@ -40,7 +40,7 @@ function sizesOf(shape, count) {
   const list = typeof shape === 'number' || typeof shape === 'bigint' ? [shape] : typeof shape === 'object' ? Array.from(shape) : [shape];
   for (const size of list) {
     if (!((Number.isSafeInteger(size) || typeof size === 'bigint') && size >= 0)) {
-      throw valueError(`tensor: ${kindOf(size)}${typeof size === 'number' || typeof size === 'bigint' ? ` ${size}` : ''} is not a size; sizes are integers from 0 on`);
+      throw valueError(`tensor: ${kindOf(size)}${typeof size === 'number' || typeof size === 'bigint' ? ` ${size}` : ''} is not a valid size; sizes must be non-negative integers`);
     }
   }
   return list;
@@ -53,7 +53,7 @@ function storedDtype(array, dtype) {
   const name = memory.nameOf(array);
   if (carried.includes(dtype) && views[dtype].name === name) return dtype;
   const own = dtypeOf[name];
-  if (own === undefined) throw typeError(`tensor: a ${name} has no dtype of its own; a typed array of another kind has one`);
+  if (own === undefined) throw typeError(`tensor: a ${name} has no corresponding dtype; pass option dtype, or another typed array`);
   return own;
 }
 
@@ -85,7 +85,7 @@ function shaped(made, shape) {
   try {
     const sizes = sizesOf(shape);
     const count = sizes.reduce((product, size) => product * Number(size), 1);
-    if (count !== made.numel) throw valueError(`tensor: shape [${sizes}] has ${count} elements, and the data ${made.numel}`);
+    if (count !== made.numel) throw valueError(`tensor: shape [${sizes}] has ${count} elements, but the data has ${made.numel}`);
     return made.reshape(sizes);
   } finally {
     made.dispose();
@@ -103,7 +103,7 @@ function nestedOrStacked(op, given, { dtype, asIndices }, depth) {
   const data = listed(given);
   if (native.isTensor(data)) return data.detach();
   if (memory.isTyped(data)) return fromTyped(data, {}, false);
-  if (depth > MOST_DIMENSIONS) throw valueError(`${op}: more than ${MOST_DIMENSIONS} arrays are in each other`);
+  if (depth > MOST_DIMENSIONS) throw valueError(`${op}: arrays are nested more than ${MOST_DIMENSIONS} levels deep`);
   try {
     return nested.fromNested(data, dtype, asIndices);
   } catch (error) {
@@ -125,18 +125,18 @@ function opened(look) {
   try {
     return look();
   } catch {
-    throw failure(Error, 'TENSOR_ERROR_HANDLE', 'tensor: the memory of the data was transferred away, or its buffer became too small');
+    throw failure(Error, 'TENSOR_ERROR_HANDLE', 'tensor: the buffer of the data was transferred or resized');
   }
 }
 
 // Untyped bytes, viewed as elements of dtype: bytes by default. A view needs alignment; a copy does not.
 function viewOf(data, dtype, share) {
   const View = views[dtype];
-  if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}; quantizePerTensor() makes such tensors of numbers`);
+  if (!View) throw typeError(`tensor: dtype ${dtype} has no typed array; use quantizePerTensor()`);
   const { buffer, offset, length } = opened(() => memory.bytes(data));
   const size = View.BYTES_PER_ELEMENT;
-  if (length % size) throw valueError(`tensor: ${length} bytes are no whole elements of ${dtype}, of ${size} bytes each`);
-  if (offset % size && share) throw valueError(`asTensor: elements of ${dtype} begin at multiples of ${size} bytes, and these at byte ${offset} of their buffer; tensor() copies them`);
+  if (length % size) throw valueError(`tensor: ${length} bytes are not a multiple of ${size}, the size of an element of ${dtype}`);
+  if (offset % size && share) throw valueError(`asTensor: byte offset ${offset} is not a multiple of ${size}, the size of an element of ${dtype}; use tensor(), which copies`);
   if (offset % size) return opened(() => new View(buffer.slice(offset, offset + length)));
   return opened(() => new View(buffer, offset, length / size));
 }
@@ -164,7 +164,7 @@ function make(op, data, given, share) {
 
 // Separate from make(), where a closure over the tensor would delay its collection.
 function giveNames(op, made, names) {
-  if (names.includes?.('...')) throw typeError(`${op}: an ellipsis stands for names that a tensor has, and a new one has none; null names no dimension`);
+  if (names.includes?.('...')) throw typeError(`${op}: an ellipsis in names is only supported for existing tensors; use null for a dimension without a name`);
   inNameOf(op, () => made.rename_(names));
 }
 

@@ -18,7 +18,7 @@ function listsOf(op, tensors) {
   const isIterable = types.isMap(tensors) || typeof tensors[Symbol.iterator] === 'function';
   const pairs = isIterable ? Array.from(tensors) : Object.entries(tensors);
   for (const pair of pairs) {
-    if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'string') throw typeError(`${op}: the tensors must be pairs of a name and a tensor, not ${kindOf(pair)}; ${op}List takes names and tensors as two lists`);
+    if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'string') throw typeError(`${op}: the tensors must be pairs of a name and a tensor, not ${kindOf(pair)}; use ${op}List to pass names and tensors as two lists`);
     if (!native.isTensor(pair[1])) throw typeError(`${op}: '${pair[0]}' must be a tensor, not ${kindOf(pair[1])}`);
   }
   return [pairs.map(([name]) => name), pairs.map(([, tensor]) => tensor)];

@@ -44,7 +44,7 @@ function withForm(t, form, fn) {
 function elements(t, share) {
   const { dtype } = t;
   const View = views[dtype];
-  if (!View) throw typeError(`elements: there is no typed array for dtype ${dtype}; dequantize() gives its numbers, intRepr() its integers`);
+  if (!View) throw typeError(`elements: dtype ${dtype} has no typed array; use dequantize() or intRepr()`);
   const found = native.memoryOf(t, share);
   if (memory.isTyped(found)) return new View(found.buffer, found.byteOffset, found.byteLength / View.BYTES_PER_ELEMENT);
   if (found) return new View(found);

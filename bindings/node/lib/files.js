@@ -77,7 +77,7 @@ class Encoder {
       case 'object':
         return value === null ? null : this.object(value, path);
       default:
-        throw typeError(`save: ${path} is ${typeof value}, which files cannot hold`);
+        throw typeError(`save: ${path} is ${typeof value}, which is not supported`);
     }
   }
 
@@ -92,7 +92,7 @@ class Encoder {
     const prototype = Object.getPrototypeOf(value);
     // Objects of other contexts have another Object.prototype.
     if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-      throw typeError(`save: ${path} is a ${value.constructor?.name}, which files cannot hold; convert it to a tensor, a plain object or an array`);
+      throw typeError(`save: ${path} is a ${value.constructor?.name}, which is not supported; convert it to a tensor, a plain object or an array`);
     }
     const keys = Object.keys(value);
     if (keys.length === 2 && typeof value.re === 'number' && typeof value.im === 'number') return { complex: [this.float(value.re), this.float(value.im)] };

@@ -52,7 +52,7 @@ function pushed(apply, level, args) {
     const given = args.map((arg, i) => (slopes[i] === null ? arg : native.jvpInput(native.jvpPrimal(arg, level), recorded)));
     const made = apply(...given);
     const outputs = Array.isArray(made) ? made : [made];
-    if (outputs.some((output) => moving.some((i) => output === given[i]))) throw typeError('func.jvp: functions that write to their arguments are not implemented; have forward give another tensor');
+    if (outputs.some((output) => moving.some((i) => output === given[i]))) throw typeError('func.jvp: functions that write to their arguments are not implemented; return another tensor from forward');
     const live = outputs.filter((t) => native.isTensor(t) && t.requiresGrad);
     const tangents = products(live, moving.map((i) => given[i]), moving.map((i) => slopes[i]), recorded);
     const whole = outputs.map((t) => {

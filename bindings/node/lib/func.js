@@ -62,14 +62,14 @@ class Evaluation {
       native.setGradEnabled(enabled);
     }
     if (hasAux) {
-      if (!Array.isArray(output) || output.length !== 2) throw typeError(`${op}: with hasAux the function must give an array [output, aux], not ${kindOf(output)}`);
+      if (!Array.isArray(output) || output.length !== 2) throw typeError(`${op}: with hasAux the function must return an array [output, aux], not ${kindOf(output)}`);
       [output, this.aux] = output;
     }
     this.output = output;
     this.inputs = Array.isArray(argnums) ? chosen.map((i) => given[i]) : given[chosen[0]];
     this.operands = leaves(this.inputs);
     this.outputs = leaves(output);
-    for (const t of this.outputs) if (!native.isTensor(t)) throw typeError(`${op}: the function must give a tensor, or a structure of tensors, not ${kindOf(t)}`);
+    for (const t of this.outputs) if (!native.isTensor(t)) throw typeError(`${op}: the function must return a tensor, or a structure of tensors, not ${kindOf(t)}`);
     // Whether the results depend on tensors other than the inputs: the derivatives then depend on them, too.
     this.connected = enabled && depends(parts(this.outputs), this.operands);
   }
@@ -108,7 +108,7 @@ function positions(op, argnums, count) {
   const chosen = Array.isArray(argnums) ? argnums : [argnums];
   for (const i of chosen) {
     if (!Number.isInteger(i)) throw typeError(`${op}: argnums must be an integer or an array of integers, not ${kindOf(i)}`);
-    if (i < -count || i >= count) throw valueError(`${op}: argument ${i} is to be differentiated, and there are ${count}`);
+    if (i < -count || i >= count) throw valueError(`${op}: argnums has ${i}, but the function was called with ${count} arguments`);
   }
   const places = chosen.map((i) => (i < 0 ? i + count : i));
   if (new Set(places).size < places.length) throw valueError(`${op}: argnums must differ, but are ${chosen.join(', ')}`);
@@ -134,7 +134,7 @@ function gradAndValue(fn, given) {
   return (...args) => {
     const run = new Evaluation('func.gradAndValue', fn, args, argnums, hasAux);
     const { output } = run;
-    if (!native.isTensor(output) || output.ndim > 0) throw typeError(`func.gradAndValue: the function must give a zero-dim tensor, not ${native.isTensor(output) ? `one of shape [${output.shape}]` : kindOf(output)}; vjp and jacrev differentiate others`);
+    if (!native.isTensor(output) || output.ndim > 0) throw typeError(`func.gradAndValue: the function must return a 0-dim tensor, not ${native.isTensor(output) ? `one of shape [${output.shape}]` : kindOf(output)}; use vjp or jacrev for other functions`);
     run.seeded();
     const made = refilled(run.inputs, run.gradients([output], [native.onesLike(output)]));
     return [run.finished(made), run.finished(hasAux ? [output, run.aux] : output)];
@@ -162,7 +162,7 @@ function vjp(fn, primals, given) {
   const run = new Evaluation('func.vjp', fn, primalsOf('func.vjp', primals), everyOne(primals), hasAux);
   run.seeded();
   const multiplied = (cotangents) => {
-    if (formOf(cotangents) !== formOf(run.output)) throw typeError('func.vjp: the vector must have the structure of what the function gives');
+    if (formOf(cotangents) !== formOf(run.output)) throw typeError('func.vjp: the vector must have the structure of the result');
     const seeds = leaves(cotangents);
     const again = native.isGradEnabled() && (run.connected || seeds.some((t) => t.requiresGrad));
     const made = run.gradients(run.outputs, seeds, again);
@@ -182,10 +182,10 @@ function jvp(fn, primals, tangents, given) {
     let output = immediate('func.jvp', fn(...mapped((t, tangent) => native.jvpWrap(t, tangent, level), primals, tangents)));
     let aux;
     if (hasAux) {
-      if (!Array.isArray(output) || output.length !== 2) throw typeError(`func.jvp: with hasAux the function must give an array [output, aux], not ${kindOf(output)}`);
+      if (!Array.isArray(output) || output.length !== 2) throw typeError(`func.jvp: with hasAux the function must return an array [output, aux], not ${kindOf(output)}`);
       [output, aux] = output;
     }
-    for (const t of leaves(output)) if (!native.isTensor(t)) throw typeError(`func.jvp: the function must give a tensor, or a structure of tensors, not ${kindOf(t)}`);
+    for (const t of leaves(output)) if (!native.isTensor(t)) throw typeError(`func.jvp: the function must return a tensor, or a structure of tensors, not ${kindOf(t)}`);
     const primal = (t) => (native.isTensor(t) ? native.jvpPrimal(t, level) : t);
     const made = mapped((t) => native.jvpTangent(t, level) ?? native.zerosLike(primal(t)), output);
     output = mapped(primal, output);
@@ -217,7 +217,7 @@ function jacobianOf(op, fn, given, forward) {
   const { argnums = 0, hasAux = false } = read(op, given, derivativeOptions);
   return (...args) => {
     const run = new Evaluation(op, fn, args, argnums, hasAux);
-    for (const t of [...run.operands, ...run.outputs]) if (t.isComplex()) throw typeError(`${op}: inputs and results must be real; viewAsReal() gives both parts of complex numbers as real ones`);
+    for (const t of [...run.operands, ...run.outputs]) if (t.isComplex()) throw typeError(`${op}: inputs and results must be real; use viewAsReal() for complex tensors`);
     if (!forward) run.seeded();
     const made = run.finished(mapped((output) => refilled(run.inputs, rowsOf(run, output, forward)), run.output));
     return hasAux ? [made, run.finished(run.aux)] : made;

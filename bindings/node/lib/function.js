@@ -68,11 +68,11 @@ class FunctionContext {
 // The gradients for the tensor arguments, among those that backward returns for all arguments.
 function checked(name, isTensor, made) {
   const grads = Array.isArray(made) ? made : [made];
-  if (grads.length !== isTensor.length) throw typeError(`${name}: backward must give a gradient for each of the ${isTensor.length} arguments of forward; it gave ${grads.length}`);
+  if (grads.length !== isTensor.length) throw typeError(`${name}: backward must return a gradient for each of the ${isTensor.length} arguments of forward, but returned ${grads.length}`);
   return grads.filter((grad, i) => {
     const none = grad === null || grad === undefined;
-    if (!none && !native.isTensor(grad)) throw typeError(`${name}: backward must give tensors or null; at position ${i} is ${kindOf(grad)}`);
-    if (!none && !isTensor[i]) throw typeError(`${name}: backward gave a gradient at position ${i}, but that argument of forward was not a tensor`);
+    if (!none && !native.isTensor(grad)) throw typeError(`${name}: backward must return tensors or null, but result ${i} is ${kindOf(grad)}`);
+    if (!none && !isTensor[i]) throw typeError(`${name}: backward returned a gradient at position ${i}, but that argument of forward was not a tensor`);
     return isTensor[i];
   });
 }

@@ -27,7 +27,7 @@ const taken = (inputs, createGraph) => inputs.map((t) => (createGraph ? t : t.de
 function vectors(op, v, like, what) {
   if (v === undefined || v === null) {
     if (like.length === 1 && like[0].numel === 1) return [native.onesLike(like[0])];
-    throw typeError(`${op}: the vector can only be left out where ${what} is a tensor of one element`);
+    throw typeError(`${op}: the vector is required unless ${what} is a tensor of one element`);
   }
   const list = listOf(op, 'the vector', v);
   if (list.length !== like.length || list.some((t, i) => String(t.shape) !== String(like[i].shape))) {
@@ -76,7 +76,7 @@ function product(op, fn, inputs, v, given) {
 }
 
 function single(op, output) {
-  if (!native.isTensor(output) || output.numel !== 1) throw typeError(`${op}: the function must give a tensor of one element, not ${native.isTensor(output) ? `one of shape [${output.shape}]` : kindOf(output)}`);
+  if (!native.isTensor(output) || output.numel !== 1) throw typeError(`${op}: the function must return a tensor of one element, not ${native.isTensor(output) ? `one of shape [${output.shape}]` : kindOf(output)}`);
   return output.reshape([]);
 }
 

@@ -71,7 +71,7 @@ function compare(op, fn, inputs, { eps, atol, rtol }) {
 function checkedInputs(op, fn, given) {
   if (typeof fn !== 'function') throw typeError(`${op}: the first argument must be a function, not ${kindOf(fn)}`);
   const inputs = listOf(given);
-  if (!inputs.some((t) => native.isTensor(t) && t.requiresGrad)) throw typeError(`${op}: at least one input must be a tensor whose gradient is wanted`);
+  if (!inputs.some((t) => native.isTensor(t) && t.requiresGrad)) throw typeError(`${op}: at least one input must be a tensor that requires grad`);
   return inputs;
 }
 

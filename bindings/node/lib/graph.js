@@ -16,7 +16,7 @@ function checkFunction(op, fn) {
 function immediate(op, result) {
   if (typeof result?.then !== 'function') return result;
   result.then(undefined, () => {}); // the error below is more specific than an unhandled rejection
-  throw typeError(`${op}: the function must not be asynchronous: what it gives is needed at once`);
+  throw typeError(`${op}: the function must not be asynchronous: return a value, not a promise`);
 }
 
 // Node objects by the library's number, while they are referenced: a node is always the same object.
@@ -55,15 +55,15 @@ if (Symbol.dispose) Object.defineProperty(RemovableHandle.prototype, Symbol.disp
 // The gradient that a hook returns; null to keep the gradient.
 function replacement(op, made) {
   if (made === undefined || made === null) return null;
-  if (!native.isTensor(made)) throw typeError(`${op}: the hook must give a tensor or nothing, not ${kindOf(made)}`);
+  if (!native.isTensor(made)) throw typeError(`${op}: the hook must return a tensor or undefined, not ${kindOf(made)}`);
   return made;
 }
 
 // The same for several gradients, where null represents a gradient of zeros.
 function replacements(op, grads, made) {
   if (made === undefined || made === null) return null;
-  if (!Array.isArray(made)) throw typeError(`${op}: the hook must give an array of gradients or nothing, not ${kindOf(made)}`);
-  if (made.length !== grads.length) throw typeError(`${op}: the hook gave ${made.length} gradients, but there are ${grads.length}`);
+  if (!Array.isArray(made)) throw typeError(`${op}: the hook must return an array of gradients or undefined, not ${kindOf(made)}`);
+  if (made.length !== grads.length) throw typeError(`${op}: the hook returned ${made.length} gradients, but ${grads.length} are expected`);
   return made.map((grad, i) => replacement(op, grad) ?? (grads[i] && native.zerosLike(grads[i])));
 }
 
@@ -79,7 +79,7 @@ const methods = {
   },
   registerPostAccumulateGradHook(fn) {
     const op = 'registerPostAccumulateGradHook';
-    if (!native.isTensor(this)) throw typeError(`${op}: the method was used on ${kindOf(this)}`);
+    if (!native.isTensor(this)) throw typeError(`${op}: the method was called on ${kindOf(this)}`);
     const self = new WeakRef(this);
     return register(op, native.registerPostAccumulateGradHook, this, fn, ([leaf]) => {
       immediate(op, fn(self.deref() ?? leaf));
@@ -137,7 +137,7 @@ function savedTensorsHooks(pack, unpack, fn) {
   for (const given of [pack, unpack, fn]) checkFunction(op, given);
   const make = (packed) => {
     const made = immediate(op, unpack(packed));
-    if (!native.isTensor(made)) throw typeError(`${op}: unpack must give a tensor, not ${kindOf(made)}`);
+    if (!native.isTensor(made)) throw typeError(`${op}: unpack must return a tensor, not ${kindOf(made)}`);
     return made;
   };
   native.pushSavedTensorsHooks([(t) => keep(immediate(op, pack(t))), make]);

@@ -131,10 +131,10 @@ function broadcast(shapes) {
   for (const list of lists) {
     for (let i = 1; i <= list.length; i++) {
       const size = list.at(-i);
-      if (typeof size !== 'number') throw typeError(`broadcastShapes: the shapes must have integers, not ${kindOf(size)}`);
-      if (!Number.isSafeInteger(size) || size < 0) throw valueError(`broadcastShapes: ${size} is not a size; sizes are integers from 0 on`);
+      if (typeof size !== 'number') throw typeError(`broadcastShapes: the shapes must contain integers, not ${kindOf(size)}`);
+      if (!Number.isSafeInteger(size) || size < 0) throw valueError(`broadcastShapes: ${size} is not a valid size; sizes must be non-negative integers`);
       const other = made.at(-i);
-      if (size !== 1 && other !== 1 && size !== other) throw valueError(`broadcastShapes: ${lists.map((shape) => `[${shape}]`).join(', ')} do not broadcast: ${other} and ${size} differ`);
+      if (size !== 1 && other !== 1 && size !== other) throw valueError(`broadcastShapes: ${lists.map((shape) => `[${shape}]`).join(', ')} cannot be broadcast: ${other} and ${size} differ`);
       if (size !== 1) made[made.length - i] = size;
     }
   }

@@ -45,7 +45,7 @@ class Notes {
       this.count *= size;
     }
     if (!(this.count + arrays <= MOST_ITEMS)) {
-      if (shape.length < DEEPEST) throw valueError(`tensor: ${this.count} items are too many for nested arrays`);
+      if (shape.length < DEEPEST) throw valueError(`tensor: ${this.count} elements are too many for nested arrays`);
       arrays = this.count = DEEPEST;
     }
     this.tokens = new Int32Array(arrays + 8);
@@ -162,7 +162,7 @@ function fromNested(data, dtype, asIndices) {
   const made = native.fromNested(notes.tokens, notes.used, notes.numbers, notes.kinds, notes.others, dtype, asIndices);
   if (notes.at === notes.count) return made;
   made.dispose();
-  throw valueError('tensor: an array changed while it was read');
+  throw valueError('tensor: an array was modified during the call');
 }
 
 module.exports = { HAS_ARRAYS, fromNested };

@@ -30,14 +30,14 @@ function checked(op, dtype) {
 
 function finfo(dtype = native.getDefaultDtype()) {
   const real = parts[checked('finfo', dtype)] ?? dtype;
-  if (!isFloatingDtype(real)) throw typeError(`finfo: '${dtype}' has no fractions; use iinfo`);
+  if (!isFloatingDtype(real)) throw typeError(`finfo: '${dtype}' is not a floating-point dtype; use iinfo`);
   const [eps, tiny, max, digits] = floats[real];
   return { dtype: real, bits: 8 * native.dtypeSize(real), eps, tiny, smallestNormal: tiny, min: isSignedDtype(real) ? -max : tiny, max, resolution: Number(`1e-${digits}`) };
 }
 
 function iinfo(dtype) {
   const [, unsigned, bits] = integers.exec(checked('iinfo', dtype)) ?? [];
-  if (bits === undefined) throw typeError(`iinfo: '${dtype}' is not a dtype of integers; use finfo`);
+  if (bits === undefined) throw typeError(`iinfo: '${dtype}' is not an integer dtype; use finfo`);
   const [min, max] = unsigned ? [0n, 2n ** BigInt(bits) - 1n] : [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n];
   const shown = (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
   return { dtype, bits: Number(bits), min: shown(min), max: shown(max) };

@@ -58,8 +58,8 @@ function kindOf(value) {
   if (native.isTensor(value)) return 'a tensor';
   if (Array.isArray(value)) return 'an array';
   if (types.isTypedArray(value)) return 'a typed array';
-  if (isStranger(value)) return 'an object of another copy of libtensor (tensor() copies a tensor of it)';
-  return typeof value === 'object' ? 'an object' : typeof value === 'string' ? `the text '${value}'` : typeof value;
+  if (isStranger(value)) return 'an object of another copy of libtensor (copy it with tensor())';
+  return typeof value === 'object' ? 'an object' : typeof value === 'string' ? `the string '${value}'` : typeof value;
 }
 
 const isDtype = (name) => typeof name === 'string' && native.dtypeSize(name) > 0;
@@ -71,7 +71,7 @@ function read(op, options, names) {
   if (!isPlain) throw typeError(`${op}: the options must be an object, such as { ${names[0]}: ... }, not ${kindOf(options)}`);
   const found = {};
   for (const name of Object.keys(options)) {
-    if (!names.includes(name)) throw typeError(`${op}: there is no option '${name}'; there are ${names.join(', ')}`);
+    if (!names.includes(name)) throw typeError(`${op}: unknown option '${name}'; supported are ${names.join(', ')}`);
     if (options[name] !== undefined && options[name] !== null) found[name] = options[name];
   }
   if (found.dtype !== undefined && !isDtype(found.dtype)) {

@@ -35,7 +35,7 @@ function scope(fn) {
     const result = fn();
     if (typeof result?.then === 'function') {
       result.then(undefined, () => {}); // the error below is more specific than an unhandled rejection
-      throw typeError('scope: the function must not be asynchronous; dispose what it makes instead');
+      throw typeError('scope: the function must not be asynchronous; call dispose() on its tensors instead');
     }
     collect(result, kept, new Set());
     return result;

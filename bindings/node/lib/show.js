@@ -57,8 +57,8 @@ const getPrintoptions = () => ({ ...print });
 // The number of one element.
 function number(t, hint) {
   const value = t.numel === 1 ? t.item() : undefined;
-  if (value === undefined) throw typeError(`a tensor of shape [${t.shape}] is no number: use its methods, such as add and gt, or String(tensor)`);
-  if (typeof value === 'object') throw typeError('a complex number is no number of JavaScript: item() gives {re, im}');
+  if (value === undefined) throw typeError(`a tensor of shape [${t.shape}] cannot be converted to a number: use methods such as add() and gt(), or String(tensor)`);
+  if (typeof value === 'object') throw typeError('a complex tensor cannot be converted to a number: use item(), which returns {re, im}');
   return hint === 'number' ? Number(value) : value;
 }
 
@@ -126,7 +126,7 @@ function inJSON(t) {
   const list = t.toArray();
   if (!/^u?int64$/.test(t.dtype)) return list;
   const large = [list].flat(Infinity).find((value) => typeof value === 'bigint');
-  if (large !== undefined) throw typeError(`toJSON: the integer ${large} is beyond 2^53, which numbers of JSON hold exactly; toArray() gives BigInts`);
+  if (large !== undefined) throw typeError(`toJSON: the integer ${large} exceeds 2^53 and has no exact JSON number; use toArray(), which returns BigInts`);
   return list;
 }
 
@@ -162,7 +162,7 @@ define(Storage, {
 define(Generator, {
   toJSON() {
     if (copied(this)) return copied(this);
-    throw typeError('toJSON: a generator has no form in JSON; getState() gives its state');
+    throw typeError('toJSON: generators cannot be serialized as JSON; use getState()');
   },
   [inspect.custom]() {
     return inspected(this, 'Generator', () => `Generator (seed ${this.initialSeed()})`);

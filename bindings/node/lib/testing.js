@@ -74,7 +74,7 @@ function tensorDifference(actual, expected, where, options) {
 // Throws an AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere; arrays and objects are compared item by item.
 function assertClose(actual, expected, given) {
   const options = read('testing.assertClose', given, names);
-  if ((options.rtol === undefined) !== (options.atol === undefined)) throw valueError('testing.assertClose: rtol and atol are given together, or neither');
+  if ((options.rtol === undefined) !== (options.atol === undefined)) throw valueError('testing.assertClose: rtol and atol must be passed together, or neither of them');
   const problem = inNameOf('testing.assertClose', () => scope(() => difference(actual, expected, '', options)));
   if (problem) throw new AssertionError({ message: options.msg ?? problem, actual, expected, operator: 'assertClose' });
 }

@@ -37,20 +37,20 @@ function spread(dims, tree) {
 
 // The dimensions that each of the arguments is mapped over along, and how many examples there are.
 function examples(args, inDims) {
-  if (args.length === 0) throw typeError('func.vmap: the function must be called with an argument to map over');
+  if (args.length === 0) throw typeError('func.vmap: the function must be called with at least one argument');
   const dims = spread(inDims, args);
-  if (dims === undefined) throw valueError(`func.vmap: inDims ${JSON.stringify(inDims)} has another form than the arguments`);
+  if (dims === undefined) throw valueError(`func.vmap: inDims ${JSON.stringify(inDims)} does not have the structure of the arguments`);
   const sizes = [];
   leaves(args).forEach((t, i) => {
     if (dims[i] === null) return;
-    if (!native.isTensor(t)) throw typeError(`func.vmap: only tensors are mapped over, not ${kindOf(t)}; give null for it in inDims`);
+    if (!native.isTensor(t)) throw typeError(`func.vmap: only tensors can be mapped over, not ${kindOf(t)}; use null for it in inDims`);
     const n = t.ndim;
-    if (dims[i] < -n || dims[i] >= n) throw valueError(`func.vmap: inDims has ${dims[i]} for a tensor of shape [${t.shape}], where it can be ${-n} to ${n - 1}`);
+    if (dims[i] < -n || dims[i] >= n) throw valueError(`func.vmap: inDims has ${dims[i]} for a tensor of shape [${t.shape}]; it must be from ${-n} to ${n - 1}`);
     if (dims[i] < 0) dims[i] += n;
     sizes.push(t.shape[dims[i]]);
   });
-  if (sizes.length === 0) throw valueError('func.vmap: inDims must have a dimension for one of the arguments');
-  if (sizes.some((size) => size !== sizes[0])) throw valueError(`func.vmap: the tensors have ${sizes.join(', ')} examples along the dimensions that are mapped over`);
+  if (sizes.length === 0) throw valueError('func.vmap: inDims must have a dimension for at least one argument');
+  if (sizes.some((size) => size !== sizes[0])) throw valueError(`func.vmap: the mapped dimensions must have the same size, but have sizes ${sizes.join(', ')}`);
   return { dims, size: sizes[0] };
 }
 
@@ -61,13 +61,13 @@ function results(fn, args, given, dims, size, { outDims, randomness }) {
     const wrapped = given.map((t, i) => (dims[i] === null ? t : native.vmapWrap(t, dims[i], level)));
     const output = immediate('func.vmap', fn(...refilled(args, wrapped)));
     const places = spread(outDims, output);
-    if (places === undefined) throw valueError(`func.vmap: outDims ${JSON.stringify(outDims)} has another form than the results`);
+    if (places === undefined) throw valueError(`func.vmap: outDims ${JSON.stringify(outDims)} does not have the structure of the results`);
     const made = leaves(output).map((t, i) => {
       if (places[i] === null) {
-        if (native.isTensor(t) && native.vmapMaps(t, level)) throw valueError('func.vmap: outDims is null for a result that is another one for each example');
+        if (native.isTensor(t) && native.vmapMaps(t, level)) throw valueError('func.vmap: outDims is null for a batched result');
         return t;
       }
-      if (!native.isTensor(t)) throw typeError(`func.vmap: the function must give tensors, not ${kindOf(t)}; give null for it in outDims`);
+      if (!native.isTensor(t)) throw typeError(`func.vmap: the function must return tensors, not ${kindOf(t)}; use null for it in outDims`);
       return native.vmapUnwrap(t, places[i], level);
     });
     return { output, made, places };

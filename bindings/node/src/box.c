@@ -270,7 +270,7 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
   if (box->disposed) {
     state = "has been disposed";
   } else if (box->memory && box->memory->buffer && lt_buffer_detached(env, box->memory->buffer)) {
-    state = "shares an ArrayBuffer that was transferred away";
+    state = "shares an ArrayBuffer that was transferred";
   } else if (box->writing || (access >= LT_WRITES && box->reading)) {
     status = TENSOR_ERROR_RUNTIME;
     state = box->writing ? "is being written by an asynchronous call"

@@ -70,10 +70,10 @@ static bool typed_span(napi_env env, napi_value value, span *to) {
   if (!lt_ok(env, napi_is_detached_arraybuffer(env, to->array_buffer, &detached))) return false;
   if (detached) {
     lt_throw_status(env, TENSOR_ERROR_HANDLE,
-                    "tensor: the memory of the array was transferred away");
+                    "tensor: the ArrayBuffer of the array was transferred");
     return false;
   }
-  if ((size_t)type >= sizeof sizes) return lt_throw_type(env, "a typed array of an unknown kind");
+  if ((size_t)type >= sizeof sizes) return lt_throw_type(env, "an unsupported typed array");
   to->bytes = length * sizes[type];
   return true;
 }
@@ -150,9 +150,9 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
   for (int64_t i = 0; i < dim; i++)
     fits = fits && size[i] >= 0 && !__builtin_mul_overflow(bytes, size[i], &bytes);
   if (!fits || (size_t)bytes != s.bytes) {
-    char message[128], needed[48] = "more bytes than there are";
+    char message[128], needed[48] = "more bytes than a 64-bit integer can represent";
     if (fits) snprintf(needed, sizeof needed, "%lld bytes", (long long)bytes);
-    snprintf(message, sizeof message, "tensor: the shape needs %s of %s, and the array has %zu",
+    snprintf(message, sizeof message, "tensor: the shape requires %s of %s, but the array has %zu",
              needed, name, s.bytes);
     return lt_throw_status(env, TENSOR_ERROR_VALUE, message);
   }
@@ -264,11 +264,11 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   if (tensor_get_device(t).type == TENSOR_META)
     return lt_throw_status(env, TENSOR_ERROR_RUNTIME,
                            "data: tensors on the meta device have no elements; zerosLike(tensor, "
-                           "{device: 'cpu'}) gives one that has");
+                           "{device: 'cpu'}) creates one that has");
   if (tensor_get_device(t).type != TENSOR_CPU)
     return lt_throw_status(
         env, TENSOR_ERROR_RUNTIME,
-        "data: only tensors on the CPU have memory that can be read; copy with to('cpu')");
+        "data: only tensors on the CPU are supported; copy the tensor with to('cpu')");
   if (!is_contiguous(t) || tensor_lazy(t)) return NULL;
   size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
   void *data = NULL, *copy;

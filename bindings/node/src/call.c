@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "../../../capi/closest.h"
 #include "addon.h"
 
 // With the integers that a list may be given as, one by one.
@@ -52,7 +53,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
     return false;
   if (count == 0 && is_memory(env, object))
     return lt_throw_type(
-        env, "%s: an ArrayBuffer or a DataView has no dtype; tensor(data, {dtype}) has one", op);
+        env, "%s: an ArrayBuffer or a DataView has no dtype; use tensor(data, {dtype})", op);
   if (count == 0 && !is_plain(env, object))
     return lt_throw_type(env, "%s: the options must be a plain object, such as {out: x}", op);
   for (uint32_t i = 0; i < count; i++) {
@@ -188,7 +189,7 @@ static bool is_of_factories(const char *option) {
 static bool fit(napi_env env, const lt_overload *op, int mode, inputs *in, const lt_js **given,
                 bool arrays, char *why, size_t room) {
   if (!(op->row->forms & LT_HAS(mode, 0))) {
-    snprintf(why, room, "it has no %s form", mode == LT_OUT ? "out" : "in-place");
+    snprintf(why, room, "it has no %s variant", mode == LT_OUT ? "out" : "in-place");
     return false;
   }
   int count = gather(op, in), last = op->positional_count - 1;
@@ -202,7 +203,7 @@ static bool fit(napi_env env, const lt_overload *op, int mode, inputs *in, const
     return false;
   }
   if (count > op->positional_count) {
-    snprintf(why, room, "it takes %d positional arguments, but %d were given", op->positional_count,
+    snprintf(why, room, "it takes %d positional arguments, but got %d", op->positional_count,
              in->count);
     return false;
   }
@@ -212,11 +213,16 @@ static bool fit(napi_env env, const lt_overload *op, int mode, inputs *in, const
     int at = find_argument(op, in->options[i].name);
     if (at < 0 && op->row->flags & LT_FACTORY && is_of_factories(in->options[i].name)) continue;
     if (at < 0) {
-      snprintf(why, room, "it has no argument '%s'", in->options[i].name);
+      const char *meant = NULL;
+      for (int k = 0, closest = 32; k < op->argument_count; k++)
+        if (lt_closer(in->options[i].name, op->arguments[k].name, &closest))
+          meant = op->arguments[k].name;
+      snprintf(why, room, "it has no argument '%s'%s%s%s", in->options[i].name,
+               meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
       return false;
     }
     if (given[at]) {
-      snprintf(why, room, "argument '%s' was given twice", in->options[i].name);
+      snprintf(why, room, "argument '%s' was passed twice", in->options[i].name);
       return false;
     }
     given[at] = &in->options[i].js;
@@ -276,14 +282,14 @@ static const lt_overload *choose(napi_env env, const lt_binding *b, int mode, in
     lt_throw_type(env, "%s: %s", b->name, why);
     return NULL;
   }
-  int n = snprintf(message, sizeof message, "%s: no form takes these arguments (", b->name);
+  int n = snprintf(message, sizeof message, "%s: no overload accepts these arguments (", b->name);
   for (int i = 0; i < in->count + in->option_count && n < (int)sizeof message; i++) {
     const option *o = i < in->count ? NULL : &in->options[i - in->count];
     n += snprintf(message + n, sizeof message - (size_t)n, "%s%s%s%s", i ? ", " : "",
                   o ? o->name : "", o ? ": " : "", lt_kind_name(o ? &o->js : &in->positional[i]));
   }
   if (n < (int)sizeof message)
-    n += snprintf(message + n, sizeof message - (size_t)n, "); there are ");
+    n += snprintf(message + n, sizeof message - (size_t)n, "); the overloads are ");
   int first = n;
   for (int i = 0; i < entry->count && n + 4 < (int)sizeof message; i++) {
     char form[256];
@@ -361,7 +367,7 @@ static bool bind_leaf(napi_env env, lt_call *call, const lt_js *js) {
   call->leaf = js->scalar.value.i;
   if (!call->leaf || call->mode != LT_OUT) return true;
   return lt_throw_type(env,
-                       "%s: option 'requiresGrad' is for a tensor that is made: with out, use "
+                       "%s: option 'requiresGrad' cannot be combined with out; use "
                        "out.requiresGrad_()",
                        call->name);
 }
@@ -438,8 +444,8 @@ static napi_value named_result(napi_env env, lt_call *call, tensor_t *made) {
     lt_throw_of_call(env, call, status);
   else
     lt_throw_type(env,
-                  "%s: an ellipsis stands for names that a tensor has, and a new one has none; "
-                  "null names no dimension",
+                  "%s: an ellipsis in names is only supported for existing tensors; "
+                  "use null for a dimension without a name",
                   call->name);
   tensor_free(made);
   return NULL;
@@ -673,7 +679,7 @@ static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int3
                               .stop = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[2]) : TENSOR_NONE,
                               .step = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[3]) : TENSOR_NONE};
   }
-  if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method is of tensors");
+  if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method must be called on a tensor");
   lt_make_room(env, e);
   if (!lt_hold(env, call, "self", box, LT_READS, &call->arguments[0].pointer)) return false;
   if (count != 1 || !bind_simple(e, call, box->handle, items))

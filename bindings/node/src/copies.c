@@ -50,9 +50,8 @@ static tensor_status give_back(napi_env env, const lt_call *call, const lt_held 
   if (lt_buffer_detached(env, held->box->memory->buffer)) {
     char text[512];
     snprintf(text, sizeof text,
-             "%s: the ArrayBuffer of argument '%s' was transferred away, or its WebAssembly.Memory "
-             "grew, while the call ran, and the result is lost; a tensor with memory of its own "
-             "keeps it",
+             "%s: the ArrayBuffer of argument '%s' was transferred, or its WebAssembly.Memory "
+             "grew, during the call, so the result was lost; pass a tensor with separate memory",
              call->name, held->argument);
     *message = strdup(text);
     return TENSOR_ERROR_HANDLE;

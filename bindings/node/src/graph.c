@@ -62,7 +62,7 @@ static bool is_there(napi_env env, const lt_call *call, const tensor_t *t, lt_ac
   if (!buffer || !lt_buffer_detached(env, buffer)) return true;
   char message[128];
   snprintf(message, sizeof message,
-           "%s: a %s of the graph shares an ArrayBuffer that was transferred away", call->name,
+           "%s: a %s of the graph shares an ArrayBuffer that was transferred", call->name,
            role_of(access));
   lt_throw_status(env, TENSOR_ERROR_HANDLE, message);
   return false;
@@ -100,7 +100,7 @@ bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph) {
   if (found && !(graph->held = malloc((size_t)(p.reads + p.writes + 1) * sizeof *graph->held)))
     status = TENSOR_ERROR_MEMORY;
   bool held = status != TENSOR_ERROR_MEMORY;
-  if (!held) lt_throw_status(env, status, "no memory to hold what the graph saved");
+  if (!held) lt_throw_status(env, status, "no memory for the saved tensors");
   for (int64_t i = 0; found && held && i < p.reads; i++)
     held = hold(env, call, graph, &p.read[i], LT_READS);
   for (int64_t i = 0; found && held && i < p.writes; i++)

@@ -25,7 +25,7 @@ static bool hand_over(napi_env env, napi_value value, tensor_t **to) {
   if (!lt_look(env, value, &js)) return false;
   if (js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
   if (js.kind != LT_JS_TENSOR)
-    return lt_throw_type(env, "a function that the library called gave %s, which is not a tensor",
+    return lt_throw_type(env, "a callback returned %s, which is not a tensor",
                          lt_kind_name(&js));
   if (!lt_check_box(env, "backward", "result of a hook", js.box, LT_READS)) return false;
   tensor_status status = tensor_new_handle(js.box->handle, to);
@@ -101,7 +101,7 @@ static tensor_status ask(lt_question *q) {
   }
   tensor_status status = lt_resume(dtype);
   if (answered) return status;
-  tensor_set_last_error("a function of JavaScript's, which the library called, has failed");
+  tensor_set_last_error("a JavaScript callback failed");
   return TENSOR_ERROR_CALLBACK;
 }
 

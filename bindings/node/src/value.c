@@ -54,7 +54,7 @@ static bool look_object(napi_env env, napi_value value, lt_js *js) {
   if (has) {
     double re, im;
     if (!get_double(env, value, "re", &re) || !get_double(env, value, "im", &im))
-      return lt_throw_type(env, "a complex number is {re, im} with two numbers");
+      return lt_throw_type(env, "a complex number must be {re, im} with two numbers");
     js->kind = LT_JS_COMPLEX;
     js->scalar = tensor_complex(re, im);
     return true;
@@ -69,7 +69,7 @@ static bool look_object(napi_env env, napi_value value, lt_js *js) {
   }
   double d;
   if (strcmp(kind, "float") != 0 || !get_double(env, value, "value", &d))
-    return lt_throw_type(env, "a number with a kind is {value, kind: 'float'}");
+    return lt_throw_type(env, "a typed scalar must be {value, kind: 'float'}");
   js->kind = LT_JS_FLOAT;
   js->scalar = tensor_float(d);
   return true;
@@ -192,7 +192,7 @@ static const char *float_name(double d) {
   if (isnan(d)) return "NaN";
   if (isinf(d)) return d > 0 ? "Infinity" : "-Infinity";
   if (d != floor(d)) return "a number with a fraction";
-  return d >= -0x1p63 && d < 0x1p63 ? "a float" : "a number beyond 64 bits with sign";
+  return d >= -0x1p63 && d < 0x1p63 ? "a float" : "a number that does not fit into 64 bits";
 }
 
 const char *lt_kind_name(const lt_js *js) {
@@ -200,7 +200,7 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_NULL] = "null",
                                       [LT_JS_BOOL] = "a boolean",
                                       [LT_JS_INT] = "an integer",
-                                      [LT_JS_UINT] = "a BigInt beyond 64 bits with sign",
+                                      [LT_JS_UINT] = "a BigInt that does not fit into 64 bits",
                                       [LT_JS_COMPLEX] = "a complex number",
                                       [LT_JS_STRING] = "a string",
                                       [LT_JS_ARRAY] = "an array",
@@ -211,13 +211,13 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_NODE] = "a node",
                                       [LT_JS_SLICE] = "a slice",
                                       [LT_JS_OBJECT] = "an object",
-                                      [LT_JS_WIDE] = "a BigInt beyond 64 bits",
+                                      [LT_JS_WIDE] = "a BigInt that does not fit into 64 bits",
                                       [LT_JS_REST] = "integers",
                                       [LT_JS_FUNCTION] = "a function",
                                       [LT_JS_STRANGER] =
                                           "an object of another copy of libtensor "
-                                          "(tensor() copies a tensor of it)",
-                                      [LT_JS_OTHER] = "a value of another kind"};
+                                          "(copy it with tensor())",
+                                      [LT_JS_OTHER] = "an unsupported value"};
   return js->kind == LT_JS_FLOAT ? float_name(js->scalar.value.f.re) : names[js->kind];
 }
 
@@ -344,7 +344,7 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
   }
   if (!lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length))) return NULL;
   if (strlen(text) == length) return text;
-  lt_throw_type(env, "%s: a text must not have NUL characters", call->name);
+  lt_throw_type(env, "%s: a string must not contain NUL characters", call->name);
   return NULL;
 }
 
@@ -445,7 +445,7 @@ static bool parse_index(const char **text, tensor_index *to) {
 static bool bad_index(napi_env env, const lt_call *call, const char *text) {
   if (errno == ERANGE) {
     char message[160];
-    snprintf(message, sizeof message, "%s: index '%.60s' is out of bounds of 64-bit integers",
+    snprintf(message, sizeof message, "%s: index '%.60s' does not fit into 64 bits",
              call->name, text);
     lt_throw_status(env, TENSOR_ERROR_INDEX, message);
     return false;

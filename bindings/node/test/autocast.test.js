@@ -48,6 +48,6 @@ test('gradients of parameters are float32', () => {
 });
 
 test('other types of devices and dtypes raise', () => {
-  assert.throws(() => lt.setAutocastEnabled('mps', true), /autocast has no operators for devices of type 'mps'/);
+  assert.throws(() => lt.setAutocastEnabled('mps', true), /autocast is not supported for device type 'mps'/);
   assert.throws(() => lt.setAutocastDtype('cpu', lt.int32), /must be a floating-point dtype/);
 });

@@ -62,7 +62,7 @@ test('products of tensors written in place, and of functions with a backward', (
   assert.throws(() => push((x) => { left = x.mul(2); throw new Error('stops'); }), /stops/);
   assert.deepEqual(left.add(1).toArray(), [3, 5]); // after the level a tensor is its primal
   assert.throws(() => push((x) => x.toSparse()), /forward differentiation is not implemented for sparse_coo tensors/);
-  assert.throws(() => func.jvp((x) => x, [lt.tensor([1n])], [lt.tensor([1n])]), /tangents are of tensors of floating-point or complex dtypes/);
+  assert.throws(() => func.jvp((x) => x, [lt.tensor([1n])], [lt.tensor([1n])]), /a tensor with a tangent must have a floating-point or complex dtype/);
 });
 
 test('the functions of autograd.functional', () => {
@@ -73,7 +73,7 @@ test('the functions of autograd.functional', () => {
   assert.deepEqual(plain(functional.jvp((x) => x.mul(x), vector(1, 2), vector(1, 10))), [[1, 4], [2, 40]]);
   for (const product of [functional.vhp, functional.hvp]) assert.deepEqual(plain(product(cubes, vector(1, 2), vector(1, 10))), [9, [6, 120]]);
   assert.deepEqual(plain(functional.jacobian((x, y) => [x.mul(y)], [vector(2), vector(5)])), [[[[5]], [[2]]]]);
-  assert.throws(() => functional.vjp((x) => x, vector(1, 2)), /vjp: the vector can only be left out/);
+  assert.throws(() => functional.vjp((x) => x, vector(1, 2)), /vjp: the vector is required/);
 });
 
 test('gradcheck finds derivatives that are wrong', () => {
@@ -146,9 +146,9 @@ test('vmap, with derivatives inside and outside', () => {
   assert.equal(func.vmap(() => lt.rand(2), { randomness: 'different' })(x).shape[0], 3);
   assert.throws(() => func.vmap(() => lt.rand(2))(x), /random operation/);
   assert.throws(() => func.vmap((a) => lt.tensor(a.sum().item()))(x), /data-dependent control flow/);
-  assert.throws(() => func.vmap((a) => a, { inDims: 2 })(x), /where it can be -2 to 1/);
-  assert.throws(() => func.vmap(() => 1)(x), /must give tensors/);
-  assert.throws(() => func.vmap((a) => a, { outDims: null })(x), /another one for each example/);
+  assert.throws(() => func.vmap((a) => a, { inDims: 2 })(x), /it must be from -2 to 1/);
+  assert.throws(() => func.vmap(() => 1)(x), /must return tensors/);
+  assert.throws(() => func.vmap((a) => a, { outDims: null })(x), /outDims is null for a batched result/);
   assert.throws(() => func.vmap((a) => a, { outDims: [0, 0] })(x), /another form/);
   lt.rand(2); // nothing is left of them
 });

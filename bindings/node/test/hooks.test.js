@@ -74,7 +74,7 @@ for (const [name, run] of Object.entries(runs)) {
       await assert.rejects(run(x.mul(2).sum()), expected);
       assert.equal(x.grad, null);
     };
-    await refused(() => 3, { name: 'TypeError', message: /registerHook: the hook must give a tensor or nothing, not number/ });
+    await refused(() => 3, { name: 'TypeError', message: /registerHook: the hook must return a tensor or undefined, not number/ });
     await refused(async (grad) => grad, { name: 'TypeError', message: /registerHook: the function must not be asynchronous/ });
     await refused(() => lt.zeros(3), /has changed the (type|size) of value/);
     await refused((grad) => grad.sum(), /has changed the size of value/);
@@ -119,7 +119,7 @@ for (const [name, run] of Object.entries(runs)) {
       static forward(_, t) { return t.clone(); }
       static backward() { return [null, null]; }
     }
-    await assert.rejects(run(Wrong.apply(x).sum()), { name: 'TypeError', message: /must give a gradient for each of the 1 arguments of forward; it gave 2/ });
+    await assert.rejects(run(Wrong.apply(x).sum()), { name: 'TypeError', message: /must return a gradient for each of the 1 arguments of forward, but returned 2/ });
   });
 
   test(`${name}: hooks on the gradients of several tensors`, async () => {
@@ -137,7 +137,7 @@ for (const [name, run] of Object.entries(runs)) {
     assert.deepEqual(log, []);
     lt.autograd.registerMultiGradHook([a], () => { throw new RangeError('enough'); });
     await assert.rejects(run(a.sum()), { name: 'RangeError', message: 'enough' });
-    assert.throws(() => lt.autograd.registerMultiGradHook([a], () => {}, { mode: 'some' }), /registerMultiGradHook: option 'mode' must be 'all' or 'any', not the text 'some'/);
+    assert.throws(() => lt.autograd.registerMultiGradHook([a], () => {}, { mode: 'some' }), /registerMultiGradHook: option 'mode' must be 'all' or 'any', not the string 'some'/);
     assert.throws(() => lt.autograd.registerMultiGradHook([a], 3), /registerMultiGradHook: the argument must be a function/);
     assert.throws(() => lt.autograd.registerMultiGradHook([lt.ones([2])], () => {}), /require/);
   });
@@ -152,7 +152,7 @@ for (const [name, run] of Object.entries(runs)) {
     await run(total);
     assert.deepEqual([x.grad.toArray(), log], [[4, 8], ['pack', 'pack', 'unpack', 'unpack']]);
     const broken = lt.autograd.savedTensorsHooks((t) => t, () => 'lost', () => x.mul(x).sum());
-    await assert.rejects(run(broken), { name: 'TypeError', message: /unpack must give a tensor, not the text 'lost'/ });
+    await assert.rejects(run(broken), { name: 'TypeError', message: /unpack must return a tensor, not the string 'lost'/ });
     assert.throws(() => lt.autograd.savedTensorsHooks(() => { throw new Error('full'); }, (t) => t, () => x.mul(x)), /^Error: full$/);
     assert.throws(() => lt.autograd.savedTensorsHooks((t) => t, 3, () => x), /savedTensorsHooks: the argument must be a function/);
   });
@@ -166,7 +166,7 @@ test('a node is called, and shows what its operation saved', () => {
   assert.deepEqual(lt.cat([x, x]).gradFn.saved, {});
   const [first, none] = node.call(lt.tensor([2], { dtype: 'float64' }));
   assert.deepEqual([first.toArray(), none], [[6], null]);
-  assert.throws(() => node.call(), /MulBackward0 takes one gradient for each of its results, 1, but 0 are given/);
+  assert.throws(() => node.call(), /MulBackward0 expects 1 gradients, one for each result, but got 0/);
   assert.throws(() => x.data(), /^Error: data: Can't export tensors that require gradient, use tensor\.detach\(\)$/);
 });
 

@@ -63,7 +63,7 @@ test('memory without a type is seen as a dtype', () => {
     assert.deepEqual(lt.asTensor(memory).shape, [8]);
     assert.deepEqual(lt.tensor(new DataView(memory, 4, 4), { dtype: lt.int16 }).toArray(), [258, 0]);
     assert.throws(() => lt.asTensor(memory, { dtype: lt.complex128 }), { name: 'RangeError' });
-    assert.throws(() => lt.asTensor(new DataView(memory, 1), { dtype: lt.int16 }), { name: 'RangeError', message: /7 bytes are no whole elements of int16/ });
+    assert.throws(() => lt.asTensor(new DataView(memory, 1), { dtype: lt.int16 }), { name: 'RangeError', message: /7 bytes are not a multiple of 2/ });
   }
 });
 
@@ -159,7 +159,7 @@ test('data({ copy: true }) returns separate memory', () => {
   assert.deepEqual(t.toArray(), [1.5, 2]);
   t.untypedStorage().resize_(1000); // which a storage that data() has given out rejects
   assert.throws(() => t.data({ copy: 1 }), { name: 'TypeError', message: /^data: option 'copy' must be a boolean/ });
-  assert.throws(() => t.data({ dim: 1 }), { name: 'TypeError', message: /^data: there is no option 'dim'/ });
+  assert.throws(() => t.data({ dim: 1 }), { name: 'TypeError', message: /^data: unknown option 'dim'/ });
 });
 
 test('memory returned by data() outlives dispose()', async () => {
@@ -233,7 +233,7 @@ test('nothing uses memory that WebAssembly has taken back', async () => {
   const promise = lt.addAsync(t, 1);
   const [target, takeTarget] = Object.values(detached());
   const out = lt.addAsync(1, 1, { out: lt.asTensor(target).at(0) });
-  const refused = assert.rejects(out, { code: 'TENSOR_ERROR_HANDLE', message: /^addAsync: the ArrayBuffer of argument 'out' was transferred away, or its WebAssembly.Memory grew, .* the result is lost/ }); // whichever of the two comes first
+  const refused = assert.rejects(out, { code: 'TENSOR_ERROR_HANDLE', message: /^addAsync: the ArrayBuffer of argument 'out' was transferred, or its WebAssembly.Memory grew, .* the result was lost/ }); // whichever of the two comes first
   take();
   takeTarget();
   assert.deepEqual((await promise).toArray(), [1, 1, 1, 1, 1, 1, 1, 1]);
@@ -282,7 +282,7 @@ test('no run through a graph uses memory that was taken back', async () => {
       const [y, kept] = [x.mul(given).sum(), x.mul(other).sum()];
       if (disposed) given.dispose();
       take();
-      await assert.rejects(async () => call(y, x), { code: 'TENSOR_ERROR_HANDLE', message: /: a saved tensor of the graph shares an ArrayBuffer that was transferred away/ }, name);
+      await assert.rejects(async () => call(y, x), { code: 'TENSOR_ERROR_HANDLE', message: /: a saved tensor of the graph shares an ArrayBuffer that was transferred/ }, name);
       assert.equal(x.grad, null);
       await call(kept, x);
       await call(x.mul(3).sum(), x);
@@ -506,7 +506,7 @@ test('scope disposes tensors that were created and not returned', () => {
   assert.throws(() => lt.scope(() => { lost = lt.zeros([1]); throw new Error('mine'); }), { message: 'mine' });
   assert.ok(lost.disposed);
   assert.throws(() => lt.scope(async () => lt.zeros([1])), { code: 'TENSOR_ERROR_TYPE', message: /must not be asynchronous/ });
-  assert.throws(() => lt.scope('x'), { code: 'TENSOR_ERROR_TYPE', message: /must be a function, not the text 'x'/ });
+  assert.throws(() => lt.scope('x'), { code: 'TENSOR_ERROR_TYPE', message: /must be a function, not the string 'x'/ });
   const [[key, value]] = lt.scope(() => new Map([[lt.zeros([1]), lt.ones([2])]]));
   assert.deepEqual([key.disposed, value.disposed], [false, false]);
   key.dispose();
@@ -536,5 +536,5 @@ test('data() of a tensor over an ArrayBuffer is of that one, so that a transfer 
   if (!ArrayBuffer.prototype.transfer) return; // without which only workers take buffers away
   array.buffer.transfer();
   assert.equal(part.length, 0);
-  assert.throws(() => t.data(), /transferred away/);
+  assert.throws(() => t.data(), /was transferred/);
 });

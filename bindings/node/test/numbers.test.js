@@ -25,7 +25,7 @@ test('questions about tensors', () => {
   assert.deepEqual(lt.tensor([1.5]).polygamma(1).toArray(), lt.polygamma(1, lt.tensor([1.5])).toArray());
   assert.deepEqual(lt.tensor([1.5]).polygamma_(1).toArray(), lt.polygamma(1, lt.tensor([1.5])).toArray());
   assert.deepEqual(lt.broadcastShapes([2, 1], [3], []), [2, 3]);
-  assert.throws(() => lt.broadcastShapes([2], [3]), { code: 'TENSOR_ERROR_VALUE', message: /\[2\], \[3\] do not broadcast/ });
+  assert.throws(() => lt.broadcastShapes([2], [3]), { code: 'TENSOR_ERROR_VALUE', message: /\[2\], \[3\] cannot be broadcast/ });
   assert.deepEqual(lt.sparseCsrTensor([0, 1, 1], [1], [2.5], { size: [2, 2] }).toDense().toArray(), [[0, 2.5], [0, 0]]);
 });
 

@@ -169,7 +169,7 @@ test('Node built for musl is recognized', () => {
     process.report.getReport = () => ({ header: {} });
     Object.defineProperty(Object.prototype, 'linalg', { set() { throw new RangeError('no such library'); } });
     try { require(${home}); } catch (error) { console.log(error.message); }`;
-  const says = 'libtensor needs glibc, and this Node is built for musl, as on Alpine: use one of a system with glibc, such as node:22-slim\n';
+  const says = 'libtensor requires glibc, but this Node is built for musl (Alpine Linux): use an image such as node:22-slim\n';
   assert.deepEqual(end(source), { status: 0, signal: null, stdout: says, stderr: '' });
 });
 

@@ -1,4 +1,5 @@
 #include "direct.h"
+#include "../../../capi/closest.h"
 
 bool read_plain_tensor(const state *s, PyObject *o, void **handle) {
   if (!is_own(s, o->type)) return false;
@@ -339,7 +340,7 @@ static verdict convert(const function *f, char kind, PyObject *o, PyObject *name
   PyObject *made = ask(f, capital, o, name, a);
   if (made && read_converted(address ? kind : capital, made, a, v)) return YES;
   if (!PyErr_Occurred())
-    PyErr_Format(PyExc_TypeError, "%U(): argument '%U' is of no use", f->name, name);
+    PyErr_Format(PyExc_TypeError, "%U(): argument '%U' is not supported", f->name, name);
   return one || !is_misfit() ? FAILED : (PyErr_Clear(), NO);
 }
 
@@ -437,7 +438,7 @@ static verdict too_many(const function *f, const overload *o, Py_ssize_t n) {
 }
 
 static const char kOldForm[] =
-    "This overload of %U is deprecated: give beta, alpha and value by name, behind the tensors";
+    "This overload of %U is deprecated: pass beta, alpha and value as keyword arguments";
 
 // The deprecated forms with leading factors, addmm(beta, input, alpha, mat1, mat2) and add(input,
 // alpha, other): if there are more positional arguments than parameters, numbers among them are the
@@ -462,6 +463,23 @@ static bool sort_old_form(const overload *o, PyObject *const *args, Py_ssize_t n
   return tensors == o->positional;
 }
 
+// Returns the error for a keyword argument that no parameter takes, with the parameter that is probably
+// meant.
+static verdict unexpected(const function *f, const overload *o, PyObject *name) {
+  const char *given = PyUnicode_AsUTF8AndSize(name, NULL);
+  PyObject *meant = NULL;
+  for (int i = 0, closest = 32; given && i < o->op->count; i++) {
+    const char *other = o->names[i] ? PyUnicode_AsUTF8AndSize(o->names[i], NULL) : NULL;
+    if (other && o->kinds[i] != 'R' && lt_closer(given, other, &closest)) meant = o->names[i];
+  }
+  if (!given) return FAILED;
+  if (!meant || f->count - f->first > 1)
+    return wrong(f, "%U() got an unexpected keyword argument '%U'", name);
+  PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'; did you mean '%U'?",
+               f->name, name, meant);
+  return FAILED;
+}
+
 // An argument that no parameter takes, but every function of its kind.
 static verdict other_keyword(const function *f, const overload *o, PyObject *name, PyObject *value,
                              arguments *a) {
@@ -476,7 +494,7 @@ static verdict other_keyword(const function *f, const overload *o, PyObject *nam
     return YES;
   }
   if (!(o->op->flags & LT_FACTORY) || (!pins && !is(name, s->requires_grad)))
-    return wrong(f, "%U() got an unexpected keyword argument '%U'", name);
+    return unexpected(f, o, name);
   if (value == &_Py_FalseStruct || value == &_Py_NoneStruct) return YES;
   if (value != &_Py_TrueStruct) return wrong(f, "%U(): argument '%U' must be bool", name);
   *(pins ? &a->pins : &a->leaf) = true;

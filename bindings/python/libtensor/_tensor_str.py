@@ -18,7 +18,7 @@ class _PrintOptions:
 
     def __getattr__(self, name: str) -> Any:
         if name not in options:
-            raise AttributeError(f"no print option is named '{name}'")
+            raise AttributeError(f"there is no print option '{name}'")
         return options[name]
 
     def __setattr__(self, name: str, value: Any) -> None:

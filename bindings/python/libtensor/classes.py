@@ -6,4 +6,4 @@ loaded_libraries = frozenset()
 
 def load_library(path):
     """Raises NotImplementedError: C++ libraries for PyTorch cannot be loaded."""
-    raise NotImplementedError(f"torch.classes.load_library: libraries for PyTorch cannot be loaded ({path})")
+    raise NotImplementedError(f"torch.classes.load_library: C++ extensions of PyTorch are not supported ({path})")

@@ -76,8 +76,8 @@ class Evaluation:
         if any(map(own, outputs)) and not all(map(own, inputs)):
             i = list(map(own, inputs)).index(False)
             raise RuntimeError(
-                f"grad(): inside a function that torch.func differentiates, number {i} of inputs does not depend on the function's arguments, and "
-                "its gradient would be a constant; create_graph=True differentiates it, too"
+                f"grad(): inside a function that torch.func differentiates, inputs[{i}] does not depend on the function's arguments, so its "
+                "gradient would be constant; use create_graph=True"
             )
 
     def seeded(self, name):
@@ -158,7 +158,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         if run.output.dim():
             raise RuntimeError(
                 f"grad_and_value(f)(*args): expected f to return a scalar tensor, but got one of shape {tuple(run.output.shape)}; "
-                "vjp and jacrev differentiate functions of others"
+                "use vjp or jacrev for other functions"
             )
         if run.output.is_complex():
             kind = run.output.dtype
@@ -210,7 +210,7 @@ def vjp(func, *primals, has_aux=False):
     def multiplied(cotangents, retain_graph=True, create_graph=None):
         for name, flag in (("retain_graph", retain_graph), ("create_graph", create_graph)):
             if isinstance(flag, Tensor):
-                raise TypeError(f"vjp: argument '{name}' must be bool, not Tensor; give several cotangents as a tuple")
+                raise TypeError(f"vjp: argument '{name}' must be bool, not Tensor; pass several cotangents as a tuple")
         if shape_of(cotangents) != shape_of(run.output):
             raise RuntimeError(
                 f"vjp: Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "

@@ -35,7 +35,7 @@ class Future(Generic[T]):
     def value(self) -> T:
         """Returns the result; raises RuntimeError before it is set."""
         if not self.done():
-            raise RuntimeError("Future.value: the result is not set; wait() waits for it")
+            raise RuntimeError("Future.value: the result is not set; call wait() first")
         return self._held.result()
 
     def set_result(self, result: T) -> None:

@@ -93,7 +93,7 @@ def _load(h5py, group, known):
         try:
             item = group[name]
         except (KeyError, OSError, RuntimeError) as error:
-            raise ValueError(f"hdf5.load(): {path} is a link that leads nowhere: {error}") from None
+            raise ValueError(f"hdf5.load(): {path} is a broken link: {error}") from None
         if not isinstance(item, (h5py.Group, h5py.Dataset)):
             continue  # a named datatype, which has no elements
         if item not in known:
@@ -112,7 +112,7 @@ def read(dataset, index=()):
     rows.
     """
     if dataset.shape is None:
-        raise ValueError(f"hdf5.read(): dataset {dataset.name} is null: it has a dtype, {dataset.dtype}, and no elements nor a shape")
+        raise ValueError(f"hdf5.read(): dataset {dataset.name} is null: it has dtype {dataset.dtype}, but neither elements nor a shape")
     dtype = FROM_TYPESTR.get(dataset.dtype.newbyteorder("<").str)
     if dtype is None:
         text = _h5py().check_string_dtype(dataset.dtype)

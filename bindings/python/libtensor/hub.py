@@ -114,7 +114,7 @@ def _open(url: str) -> Any:
         raise
     except URLError as error:
         raise URLError(
-            f"{error.reason}: {url} cannot be opened, which needs a network; a file that is in {get_dir()} already is not downloaded again"
+            f"{error.reason}: {url} cannot be opened; without a network, put the file into {get_dir()}"
         ) from error
 
 
@@ -193,7 +193,7 @@ def _extract(archive: zipfile.ZipFile, folder: str) -> None:
     root = os.path.realpath(folder)
     for member in archive.namelist():
         if os.path.commonpath([root, os.path.realpath(os.path.join(root, member))]) != root:
-            raise ValueError(f"hub: the archive has a file outside of its folder, {member!r}")
+            raise ValueError(f"hub: the archive contains a path outside of its folder: {member!r}")
     archive.extractall(folder)
 
 
@@ -288,7 +288,7 @@ def _check_trust(owner: str, repository: str, trust_repo: Any, github: str) -> N
         if answer.lower() not in ("y", "yes"):
             raise Exception("Untrusted repository.")
     elif trust_repo is None:
-        warnings.warn(f"hub: the repository {github} is not trusted, and its code runs; trust_repo=True accepts that", stacklevel=4)
+        warnings.warn(f"hub: the repository {github} is not trusted, and its code is executed; pass trust_repo=True to trust it", stacklevel=4)
         return
     with open(path, "a") as file:
         file.write(repository + "\n")

@@ -48,7 +48,7 @@ def _metadata(metadata):
         return None
     for key, value in metadata.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise TypeError(f"metadata must be strings under strings, not {value!r} under {key!r}")
+            raise TypeError(f"metadata must map strings to strings, but {key!r} has value {value!r}")
     return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -105,7 +105,7 @@ class safe_open:
 
     def __init__(self, filename, framework="pt", device="cpu"):
         if framework not in ("pt", "torch", "pytorch", "libtensor"):
-            raise SafetensorError(f"framework {framework!r} is not supported: tensors of libtensor are made")
+            raise SafetensorError(f"framework {framework!r} is not supported; use 'pt'")
         path = readable(filename)
         # Tensors are mapped: a read of bytes that were truncated meanwhile terminates the process by SIGBUS.
         self._descriptor = os.open(path, os.O_RDONLY)
@@ -137,7 +137,7 @@ class safe_open:
         if name not in tensors:
             raise SafetensorError(f"tensor {name} has dtype {self._header[name]['dtype']}, which libtensor does not have")
         if (size := os.fstat(self._descriptor).st_size) < self._size:
-            raise SafetensorError(f"the file of tensor {name} was cut to {size} bytes after it was opened with {self._size}")
+            raise SafetensorError(f"the file of tensor {name} was truncated to {size} bytes after it was opened with {self._size}")
         return tensors[name]
 
     def keys(self):

@@ -53,7 +53,7 @@ def add_safe_globals(safe_globals):
     for item in safe_globals:
         value, name = item if isinstance(item, tuple) else (item, None)
         if not callable(value):
-            raise TypeError(f"add_safe_globals(): an item is {value!r:.100}; functions and classes are expected, or pairs of one and its name")
+            raise TypeError(f"add_safe_globals(): expected functions, classes, or pairs (object, name), but got {value!r:.100}")
         _unpickling.allowed[_unpickling.name_of(value) if name is None else name] = value
 
 
@@ -95,12 +95,12 @@ def get_unsafe_globals_in_checkpoint(f):
     """
     found = _files.opened(f, "get_unsafe_globals_in_checkpoint", _files.read)
     if not _files.beginning(found).startswith(_files.ARCHIVE):
-        raise ValueError("get_unsafe_globals_in_checkpoint(): the file is not a zip archive of torch.save; older files are not supported")
+        raise ValueError("get_unsafe_globals_in_checkpoint(): the file is not a zip archive; files from before PyTorch 1.6 are not supported")
     with _files.refusing(_files.UnpicklingError, "get_unsafe_globals_in_checkpoint"):
         names, records = _f.archive_load(found, mmap=True) if _files.is_path(found) else _f.archive_load_bytes(found)
     data = next((record for name, record in zip(names, records, strict=True) if name.endswith("/data.pkl")), None)
     if data is None:
-        raise ValueError("get_unsafe_globals_in_checkpoint(): the zip archive has no data.pkl: PyTorch did not write it, nor libtensor")
+        raise ValueError("get_unsafe_globals_in_checkpoint(): the zip archive has no data.pkl: it was not written by PyTorch or libtensor")
     unsafe = []
     for full in _names_in(_raw_bytes(data)):
         module, _, name = full.rpartition(".")
@@ -156,7 +156,7 @@ class set_default_mmap_options:
         if flags not in (MAP_PRIVATE, MAP_SHARED):
             raise ValueError(f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got {flags}")
         if flags == MAP_SHARED:
-            raise ValueError("set_default_mmap_options(): MAP_SHARED is not supported: writes to mapped tensors stay in the process (MAP_PRIVATE)")
+            raise ValueError("set_default_mmap_options(): MAP_SHARED is not supported; use MAP_PRIVATE")
 
     def __enter__(self):
         return None

@@ -83,7 +83,7 @@ def from_scipy(array):
     """
     kind = getattr(array, "format", None)
     if not isinstance(kind, str) or not hasattr(array, "tocsr"):
-        raise TypeError(f"sparse.from_scipy(): expected a sparse array or matrix of SciPy's, not {type(array).__name__}")
+        raise TypeError(f"sparse.from_scipy(): expected a SciPy sparse array or matrix, not {type(array).__name__}")
     if kind not in ("coo", *_MAKERS):
         array, kind = array.tocsr(), "csr"
     if kind == "coo":
@@ -127,7 +127,7 @@ def to_scipy(tensor):
 
     if not tensor.dim() or tensor.dense_dim() or tensor.layout is not sparse_coo and tensor.dim() != 2:
         raise RuntimeError(
-            f"to_scipy: SciPy has sparse matrices, but the tensor has sizes {tuple(tensor.shape)} with {tensor.dense_dim()} dense dimensions"
+            f"to_scipy: only matrices without dense dimensions are supported, but the tensor has sizes {tuple(tensor.shape)} with {tensor.dense_dim()} dense dimensions"
         )
     tensor = tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
     *indices, values = (part.detach().numpy() for part in parts(tensor))
@@ -136,7 +136,7 @@ def to_scipy(tensor):
     kinds = {sparse_csr: sp.csr_array, sparse_bsr: sp.bsr_array}
     name = str(tensor.layout)
     if name.endswith("sparse_bsc"):
-        raise RuntimeError("to_scipy: SciPy has no format for layout sparse_bsc; to_sparse_bsr() converts")
+        raise RuntimeError("to_scipy: SciPy does not support layout sparse_bsc; convert with to_sparse_bsr()")
     compressed, plain = indices
     return kinds.get(tensor.layout, sp.csc_array)((values, plain, compressed), shape=tuple(tensor.shape), copy=False)
 

@@ -178,7 +178,7 @@ def interval(dtype, low, high):
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and dtype.is_floating_point:
-        warnings.warn("make_tensor: low equals high; use torch.full() for equal values", FutureWarning, stacklevel=3)
+        warnings.warn("make_tensor: low equals high; use torch.full() instead", FutureWarning, stacklevel=3)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     if high < least or low > most or not dtype.is_floating_point and low >= most:

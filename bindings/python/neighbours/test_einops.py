@@ -99,8 +99,8 @@ def test_transforms_subclasses_and_devices():
 @pytest.mark.parametrize(
     ("make", "fact"),
     [
-        (lambda: torch.ones(2, 3, names=("a", "b")), r"named tensors; rename\(None\)"),
-        (lambda: torch.ones(2, 3).to_sparse_csr(), r"to_dense\(\) converts"),
+        (lambda: torch.ones(2, 3, names=("a", "b")), r"named tensors; use rename\(None\)"),
+        (lambda: torch.ones(2, 3).to_sparse_csr(), r"convert with to_dense\(\)"),
     ],
 )
 def test_errors(make, fact):

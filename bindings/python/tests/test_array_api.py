@@ -215,9 +215,9 @@ def test_promotion_is_rejected_without_tensors_and_beyond_the_dtype():
     for function in (xp.sum, xp.prod, xp.cumulative_sum):
         with pytest.raises(TypeError, match=r"\(\): argument 'x' must be Tensor, not ndarray"):
             function(np.ones(3))
-    with pytest.raises(ValueError, match=r"cumulative_sum\(\): include_initial puts an element before others of a dimension"):
+    with pytest.raises(ValueError, match=r"cumulative_sum\(\): include_initial requires x to have at least one dimension"):
         xp.cumulative_sum(t(1.0), axis=-1, include_initial=True)
-    with pytest.raises(ValueError, match="a tensor or a dtype is needed"):
+    with pytest.raises(ValueError, match="at least one tensor or dtype is required"):
         xp.result_type(1, 2.0)
     with pytest.raises(TypeError, match=r"add\(\): one operand must be a tensor, not int and float"):
         xp.add(1, 2.0)
@@ -576,7 +576,7 @@ def test_reshape_shares_and_copies():
     for copy, shares in ((None, True), (False, True), (True, False)):
         assert (xp.reshape(GRID, (3, -1), copy=copy).data_ptr() == GRID.data_ptr()) is shares
     assert xp.reshape(GRID.T, (6,)).tolist() == [0, 3, 1, 4, 2, 5]
-    with pytest.raises(ValueError, match="copy=None copies"):
+    with pytest.raises(ValueError, match="use copy=None"):
         xp.reshape(GRID.T, (6,), copy=False)
 
 
@@ -584,7 +584,7 @@ def test_astype():
     x = t([1, 2])
     assert xp.astype(x, xp.int64, copy=False) is x is not xp.astype(x, xp.int64)
     assert xp.astype(x, xp.int64).data_ptr() != x.data_ptr() and xp.astype(x, xp.int8, device="meta").device.type == "meta"
-    with pytest.raises(TypeError, match=r"complex64 is not converted to torch.float32; real\(x\) or imag\(x\)"):
+    with pytest.raises(TypeError, match=r"complex64 cannot be converted to torch.float32; use real\(x\) or imag\(x\)"):
         xp.astype(t([1j]), xp.float32)
 
 
@@ -615,16 +615,16 @@ def test_limits_of_dtypes(name):
 
 
 REFUSALS = {
-    "nonzero of one": (ValueError, lambda: xp.nonzero(t(1)), "without dimensions"),
-    "take of two dimensions without an axis": (ValueError, lambda: xp.take(GRID, t([0])), "axis must be given for a tensor of 2 dimensions"),
+    "nonzero of one": (ValueError, lambda: xp.nonzero(t(1)), "0-dim tensors are not supported"),
+    "take of two dimensions without an axis": (ValueError, lambda: xp.take(GRID, t([0])), "axis is required for a tensor of 2 dimensions"),
     "take beyond the axes": (IndexError, lambda: xp.take(GRID, t([0]), axis=2), "dimension 2 is out of range"),
     "take beyond the elements": (IndexError, lambda: xp.take(t([1]), t([1])), "out of bounds"),
-    "cumulative_sum without an axis": (ValueError, lambda: xp.cumulative_sum(GRID), "axis must be given for a tensor of 2 dimensions"),
-    "squeeze of size 2": (ValueError, lambda: xp.squeeze(GRID, 0), "axis 0 has size 2; only axes of size 1 can go"),
-    "expand_dims twice at one place": (IndexError, lambda: xp.expand_dims(GRID, (0, -4)), "2 different positions in a result of 4 dimensions"),
-    "expand_dims beyond": (IndexError, lambda: xp.expand_dims(GRID, (0, 9)), "2 different positions"),
+    "cumulative_sum without an axis": (ValueError, lambda: xp.cumulative_sum(GRID), "axis is required for a tensor of 2 dimensions"),
+    "squeeze of size 2": (ValueError, lambda: xp.squeeze(GRID, 0), "axis 0 has size 2; only axes of size 1 can be squeezed"),
+    "expand_dims twice at one place": (IndexError, lambda: xp.expand_dims(GRID, (0, -4)), "2 different axes of a result of 4 dimensions"),
+    "expand_dims beyond": (IndexError, lambda: xp.expand_dims(GRID, (0, 9)), "2 different axes"),
     "broadcast_shapes": (ValueError, lambda: xp.broadcast_shapes((2,), (3,)), r"2\].*3\]"),
-    "vecdot of sizes that would broadcast": (ValueError, lambda: xp.vecdot(xp.ones(1), xp.ones(3)), "x1 has 1 elements along axis -1, x2 has 3"),
+    "vecdot of sizes that would broadcast": (ValueError, lambda: xp.vecdot(xp.ones(1), xp.ones(3)), "x1 has 1 elements along axis -1, but x2 has 3"),
     "cross of two": (ValueError, lambda: xp.linalg.cross(xp.ones(2), xp.ones(2)), "axis -1 must have size 3, not 2 in x1 and 2 in x2"),
     "sum over one axis twice": (RuntimeError, lambda: xp.sum(GRID, axis=(0, -2)), "multiple times"),
     "max of nothing": (IndexError, lambda: xp.max(t([])), "non-zero size"),

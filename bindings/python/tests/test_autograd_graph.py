@@ -390,7 +390,7 @@ def test_an_unpack_hook_that_returns_another_shape(operation):
     for other in (torch.ones(()), torch.ones(4, 3), torch.ones(1, 3, 3)):
         with saved_tensors_hooks(lambda t: t, lambda t, other=other: other):
             y = operation(x)
-        with pytest.raises(RuntimeError, match=r"unpack returned a tensor of shape \[.*\] for one of shape \[.*\] that .* saved"):
+        with pytest.raises(RuntimeError, match=r"unpack_hook returned a tensor of shape \[.*\] for a saved tensor of shape \[.*\] of .*"):
             y.sum().backward()
         assert x.grad is None
 
@@ -411,7 +411,7 @@ def test_indices_that_were_unpacked_with_other_sizes():
     x, places = torch.ones(1, 1, 2, requires_grad=True), torch.tensor([[[1, 2]]])
     with saved_tensors_hooks(lambda t: t, lambda t: t[:0].flatten()):
         y = torch.nn.functional.max_unpool1d(x, places, 2)
-    with pytest.raises(RuntimeError, match=r"unpack returned a tensor of shape \[0\] for one of shape \[1, 1, 2\]"):
+    with pytest.raises(RuntimeError, match=r"unpack_hook returned a tensor of shape \[0\] for a saved tensor of shape \[1, 1, 2\]"):
         y.sum().backward()
 
 
@@ -567,5 +567,5 @@ def test_gradients_of_and_with_respect_to_edges():
         torch.autograd.grad(x.sum(), edge(z))
     with pytest.raises(TypeError, match=r"grad\(\): argument 'inputs' must be Tensors or GradientEdges, but element 1 is of type float"):
         torch.autograd.grad(x.sum(), [x, 2.0])
-    with pytest.raises(IndexError, match="has no result 3"):
+    with pytest.raises(IndexError, match="output 3 of .* has no gradient"):
         torch.autograd.grad(x.sum(), torch.autograd.graph.GradientEdge(z.grad_fn, 3))

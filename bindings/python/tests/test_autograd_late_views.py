@@ -137,7 +137,7 @@ def test_chunks_of_an_unsafe_split_can_be_written(split):
 
 
 @pytest.mark.parametrize("name", ["mT", "mH", "H", "adjoint"])
-@pytest.mark.filterwarnings("ignore:.*deprecated on zero-dim tensors")
+@pytest.mark.filterwarnings("ignore:.*deprecated for 0-dimensional tensors")
 def test_transposes_without_dimensions_are_views_of_the_leaf_that_a_tensor_becomes(name):
     x = torch.tensor(2.0)
     y = getattr(x, name)

@@ -58,7 +58,7 @@ def test_the_node_of_a_function_is_called():
 def test_invalid_arguments_of_nodes():
     node = (leaf(2.0, 3.0) * leaf(2.0, 3.0)).grad_fn
     assert node(None) == (None, None)
-    with pytest.raises(TypeError, match=r"MulBackward0 takes one gradient for each of its results, 1, but 2 are given"):
+    with pytest.raises(TypeError, match=r"MulBackward0 expects 1 gradients, one for each result, but got 2"):
         node(torch.ones(2), None)
     with pytest.raises(TypeError, match=r"MulBackward0: argument 0 is not a Tensor or None, but int"):
         node(3)

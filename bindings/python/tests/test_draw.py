@@ -155,7 +155,7 @@ def test_errors():
         torch.draw([1])
     with pytest.raises(ValueError, match="at least one tensor"):
         torch.draw()
-    with pytest.raises(ValueError, match="colours for 4 tensors, not 5"):
+    with pytest.raises(ValueError, match="at most 4 tensors are supported, but got 5"):
         torch.draw(*[torch.ones(1)] * 5)
     with pytest.raises(ValueError, match="2 labels for 1 tensors"):
         torch.draw(torch.ones(1), labels=["a", "b"])

@@ -272,7 +272,7 @@ class Producer:
 
 
 def test_dlpack_has_no_sparse_tensors():
-    with pytest.raises(BufferError, match=r"to_dlpack is not implemented for sparse_coo tensors; to_dense\(\) converts"):
+    with pytest.raises(BufferError, match=r"to_dlpack is not implemented for sparse_coo tensors; convert with to_dense\(\)"):
         torch.eye(2).to_sparse().__dlpack__()
 
 
@@ -397,7 +397,7 @@ def test_tensors_that_require_grad_are_not_exported():
             with pytest.raises(kind, match=text):
                 call(tensor)
     for call in (torch.from_dlpack, np.from_dlpack, torch.utils.dlpack.to_dlpack):
-        with pytest.raises(BufferError, match="dlpack.*: Can't export tensors that require gradient, use tensor.detach"):
+        with pytest.raises(BufferError, match="(dlpack.*|export): Can't export tensors that require gradient, use tensor.detach"):
             call(x)
     assert np.asarray(x.detach()).tolist() == [1, 1, 1] == torch.from_dlpack(x.detach()).tolist()
 
@@ -457,7 +457,7 @@ def test_values_that_are_converted_to_arrays_are_indices():
 
 def test_arrays_of_objects_are_no_numbers():
     for call in (torch.tensor, torch.as_tensor, torch.from_numpy):
-        with pytest.raises(TypeError, match=r"'\|O', of Python's objects; astype\(\) converts"):
+        with pytest.raises(TypeError, match=r"Python objects \(type '\|O'\); convert it with astype\(\)"):
             call(np.array([1, None]))
     mixed = torch.tensor(Column(np.array([[2**60 + 1, True]], dtype=object)))
     assert mixed.dtype is torch.int64 and mixed.tolist() == [[2**60 + 1, 1]]

@@ -276,13 +276,13 @@ def test_gradients_of_captured_tensors_inside_func_are_no_constants():
     x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
     for transform in (func.grad, func.jacrev):
         assert transform(lambda y: torch.autograd.grad(x * x * y, x, create_graph=True)[0])(y) == 4.0
-        with pytest.raises(RuntimeError, match="does not depend on the function's arguments, and its gradient would be a constant"):
+        with pytest.raises(RuntimeError, match="does not depend on the function's arguments, so its gradient would be constant"):
             transform(lambda y: torch.autograd.grad(x * x * y, x)[0])(y)
         assert transform(lambda y: torch.autograd.grad(x**3, x)[0] * y)(y) == 12.0
         assert transform(lambda y: torch.autograd.grad(y**3, y)[0] * y)(y) == 27.0
     nested = func.grad(lambda a: func.grad(lambda b: torch.autograd.grad(a * a * b, a, create_graph=True)[0])(y))
     assert nested(x.detach()) == 2.0
-    with pytest.raises(RuntimeError, match="would be a constant"):
+    with pytest.raises(RuntimeError, match="would be constant"):
         func.grad(lambda a: func.grad(lambda b: torch.autograd.grad(a * a * b, a)[0])(y))(x)
     assert torch.autograd.grad(x * x * y, x) == (12.0,)  # outside of func again
 

@@ -280,7 +280,7 @@ def test_gradients_that_are_kept():
     def f(x):
         assert x.grad.tolist() == [2, 4, 6]
         x.grad = torch.ones(3, dtype=x.dtype)
-        with pytest.raises(NotImplementedError, match="has a tangent"):
+        with pytest.raises(NotImplementedError, match="one with a tangent"):
             x.grad = x.detach() * (x * 1)
         return x * x
 
@@ -330,7 +330,7 @@ def test_layouts_of_tangents():
     assert torch.equal(slope(lambda x: x.t().view(12), t)(x), t.t().reshape(12))
     assert torch.equal(slope(lambda x: x.as_strided((2,), (1,)), t)(x), t.t().reshape(12)[:2])
     assert torch.equal(slope(lambda x: x[:, :1].reshape(-1), t.t()[:, ::2])(x.t()[:, ::2]), t.t()[:, :1].reshape(-1))
-    with pytest.raises(NotImplementedError, match="the elements lie elsewhere in memory than those of the tangent"):
+    with pytest.raises(NotImplementedError, match="the memory layout of the tensor differs from that of its tangent"):
         slope(lambda x: x.as_strided((2,), (1,)), t[1:])(x[1:])
 
 
@@ -342,20 +342,20 @@ REFUSED = [
     (lambda: jvp(torch.sin, (Z.rename("N"),), (T,)), NotImplementedError, "not implemented for named tensors"),
     (lambda: push(lambda x: x.clone().resize_(1)), RuntimeError, "it has a tangent"),
     (lambda: push(lambda x: x.clone().resize_(2)), RuntimeError, "data pointer"),
-    (lambda: push(lambda x: torch.mul(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
-    (lambda: push(lambda x: torch.add(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
+    (lambda: push(lambda x: torch.mul(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\], but the result has sizes \[3\]"),
+    (lambda: push(lambda x: torch.add(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\], but the result has sizes \[3\]"),
     (lambda: push(copy.deepcopy), RuntimeError, "deepcopy: Cannot access data pointer"),
-    (lambda: push(lambda x: x.numpy()), RuntimeError, "numpy: Cannot access data pointer .* it has a tangent, of func.jvp or forward_ad"),
+    (lambda: push(lambda x: x.numpy()), RuntimeError, r"numpy: Cannot access data pointer .* it has a tangent \(of func.jvp or forward_ad\)"),
     (lambda: jvp(lambda x: x.zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to tensor"),
     (lambda: jvp(lambda x: x[:1].zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to"),
     (lambda: jvp(lambda x: x.__setitem__(0, 5.0), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element"),
     (lambda: push(lambda x: (x.requires_grad_() ** 2).sum().backward()), RuntimeError, r"backward\(\) called inside a functorch transform"),
     (lambda: push(lambda x: (x.requires_grad_() * 2).register_hook(print)), NotImplementedError, "register_hook inside vmap or jvp"),
-    (lambda: jvp(torch.sin, (torch.tensor([1]),), (torch.tensor([1]),)), RuntimeError, "tangents are of tensors of floating-point or complex dtypes"),
-    (lambda: jvp(torch.sin, (Z,), (T[:2],)), RuntimeError, r"a tangent has the sizes of its primal, \[3\], but got \[2\]"),
-    (lambda: jvp(torch.sin, (Z,), (T.long(),)), RuntimeError, "a tangent has the dtype of its primal, float64, but got int64"),
-    (lambda: push(lambda x: setattr(torch.zeros(3, dtype=x.dtype), "data", x)), NotImplementedError, "tensors of a transform"),
-    (lambda: jvp(torch.sin, (Z,), (T.to("meta"),)), RuntimeError, "a tangent is on the device of its primal"),
+    (lambda: jvp(torch.sin, (torch.tensor([1]),), (torch.tensor([1]),)), RuntimeError, "a tensor with a tangent must have a floating-point or complex dtype"),
+    (lambda: jvp(torch.sin, (Z,), (T[:2],)), RuntimeError, r"a tangent must have the sizes of its primal, \[3\], but has \[2\]"),
+    (lambda: jvp(torch.sin, (Z,), (T.long(),)), RuntimeError, "a tangent must have the dtype of its primal, float64, but has int64"),
+    (lambda: push(lambda x: setattr(torch.zeros(3, dtype=x.dtype), "data", x)), NotImplementedError, "tensors inside a transform"),
+    (lambda: jvp(torch.sin, (Z,), (T.to("meta"),)), RuntimeError, "a tangent must be on the device of its primal"),
     (lambda: jvp(torch.sin, (Z,), (1.0,)), RuntimeError, "to only contain Tensors, but got float"),
     (lambda: push(lambda x: 1.0), RuntimeError, "to return only tensors, or structures of them, but got float"),
     (lambda: jvp(lambda x: W, (Z,), (T,), strict=True), RuntimeError, "does not depend on the primals"),
@@ -376,7 +376,7 @@ def test_gradients_of_inputs_that_are_views():
         y = x.requires_grad_().exp()
         return torch.autograd.grad((y * y).sum(), y, create_graph=True)[0]
 
-    with pytest.raises(NotImplementedError, match="the tangent of number 0 of inputs is computed of the input itself"):
+    with pytest.raises(NotImplementedError, match=r"the gradient with respect to inputs\[0\] is not implemented"):
         push(f)
     assert torch.allclose(push(lambda x: torch.autograd.grad((x**3).sum(), x)[0] if x.requires_grad_() is x else x)[1], 6 * Z * T)
 
@@ -458,7 +458,7 @@ def test_dual_levels():
     assert torch.equal(x, Z) and ad.unpack_dual(x).tangent is None
     with pytest.raises(RuntimeError, match="no level exists"):
         ad.make_dual(Z, T)
-    with pytest.raises(RuntimeError, match="no level is under way"):
+    with pytest.raises(RuntimeError, match="no level is active"):
         ad.exit_dual_level()
 
 

@@ -145,7 +145,7 @@ def test_errors_of_shapes_and_dtypes_name_their_values():
         (lambda: torch.linalg.qr(torch.ones(2, 2, dtype=torch.int64)), "linalg.qr: expected a floating point or complex tensor as A, got int64"),
         (lambda: torch.linalg.solve(torch.eye(2), torch.ones(3, 1)), "incompatible shapes of A and B"),
         (lambda: torch.linalg.solve(torch.eye(2), torch.ones(2, 1).double()), "same dtype"),
-        (lambda: torch.lu_unpack(torch.eye(2), torch.tensor([1, 3], dtype=torch.int32)), "LU_pivots has 3"),
+        (lambda: torch.lu_unpack(torch.eye(2), torch.tensor([1, 3], dtype=torch.int32)), "LU_pivots contains 3"),
         (lambda: torch.linalg.lu_factor(torch.eye(2), pivot=False), "without pivoting"),
         (lambda: torch.linalg.polar(torch.ones(3, 5)), "at least as many rows as columns, but got 3 by 5"),
     ]:
@@ -500,7 +500,7 @@ def test_ormqr_takes_as_many_reflections_as_there_are_columns():
 
 def test_matrix_exp_of_sparse_tensors_is_rejected_by_name():
     for sparse in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
-        with pytest.raises(NotImplementedError, match="linalg.matrix_exp is not implemented for sparse_.* tensors; to_dense"):
+        with pytest.raises(NotImplementedError, match="linalg.matrix_exp is not implemented for sparse_.* tensors; convert with to_dense"):
             torch.linalg.matrix_exp(sparse)
 
 

@@ -134,7 +134,7 @@ PIVOTS = torch.tensor([1, 2], dtype=torch.int32)
         (lambda: torch.block_diag(META, A), "^block_diag: .* same device"),
         (lambda: torch.normal(A, torch.full((2, 2), math.nan)), "^normal: expected all elements of std >= 0.0, but got NaN"),
         (lambda: torch.linalg.cond(A, p="x"), "p must be one of 'fro', 'nuc', got \"x\"|the order must be one of 'fro', 'nuc', got \"x\""),
-        (lambda: torch.linalg.svd(A, driver="x"), 'driver is for CUDA alone, but got "x"'),
+        (lambda: torch.linalg.svd(A, driver="x"), 'driver is only supported on CUDA, but got "x"'),
         (lambda: torch.signal.windows.hann(3, layout=torch.sparse_coo), "^signal.windows.hann is not implemented for sparse_coo"),
         (lambda: torch.hann_window(3, layout=torch.sparse_coo), "^hann_window is not implemented for sparse_coo"),
     ],
@@ -198,5 +198,5 @@ def test_outputs_of_matrix_functions():
     x = (torch.eye(2).expand(3, 2, 2) * 2).rename("N", "R", "C")
     out = torch.empty(3, 2, 2)
     assert torch.linalg.inv(x, out=out).names == ("N", None, None)
-    with pytest.raises(RuntimeError, match=r"linalg.det: the result has dims \['N'\], and what it is written to has dims \['M'\]"):
+    with pytest.raises(RuntimeError, match=r"linalg.det: the result has dims \['N'\], but the output has dims \['M'\]"):
         torch.linalg.det(x, out=torch.empty(3, names=["M"]))

@@ -79,16 +79,16 @@ def test_losses_of_several_dimensions_and_of_one_example():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: F.linear_cross_entropy(values(2, 3, 3), values(2, 3), torch.tensor([0])), "at most one dimension of examples"),
-        (lambda: F.linear_cross_entropy(values(2, 3), values(2), torch.tensor([0])), "at least 2 dimensions"),
-        (lambda: F.linear_cross_entropy(values(2, 3), values(2, 4), torch.tensor([0])), "as many features"),
-        (lambda: F.linear_cross_entropy(values(3), values(2, 4, 3), torch.tensor([0])), "need examples"),
+        (lambda: F.linear_cross_entropy(values(2, 3, 3), values(2, 3), torch.tensor([0])), r"self must have shape \(features\) or \(N, features\)"),
+        (lambda: F.linear_cross_entropy(values(2, 3), values(2), torch.tensor([0])), r"linear_weight must have shape \(classes, ..., features\)"),
+        (lambda: F.linear_cross_entropy(values(2, 3), values(2, 4), torch.tensor([0])), "the same number of features"),
+        (lambda: F.linear_cross_entropy(values(3), values(2, 4, 3), torch.tensor([0])), "require a batch dimension"),
         (
             lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), torch.tensor([0, 1]), linear_bias=values(3)),
             r"linear_bias must have sizes \[2\]",
         ),
-        (lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), values(2, 2), ignore_index=0), "ignore_index goes with classes"),
-        (lambda: F.linear_cross_entropy(values(4, 3), values(2, 3), torch.tensor([0]), options=Options()), "target must be of the 4 examples"),
+        (lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), values(2, 2), ignore_index=0), "ignore_index is only supported for targets of class indices"),
+        (lambda: F.linear_cross_entropy(values(4, 3), values(2, 3), torch.tensor([0]), options=Options()), "target must have one element for each of the 4 rows"),
     ],
 )
 def test_mismatches_are_rejected(call, text):

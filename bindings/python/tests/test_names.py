@@ -91,7 +91,7 @@ def test_align():
     assert x.align_to("H", ...).shape == (4, 2, 3)
     y = x.align_to("N", "C", "W", "H")
     assert y.shape == (2, 3, 1, 4) and y.data_ptr() == x.data_ptr()
-    with pytest.raises(RuntimeError, match=r"\['N', 'C'\] lack the dim 'H'"):
+    with pytest.raises(RuntimeError, match=r"\['N', 'C'\] do not contain dim 'H'"):
         x.align_to("N", "C")
     with pytest.raises(RuntimeError, match="dimension 1 of Tensor\\['N', None\\] has none"):
         named("N", None).align_to("N")
@@ -106,7 +106,7 @@ def test_flatten_and_unflatten():
     assert x.unflatten("H", [("a", 2), ("b", 2)]).names == x.unflatten(2, {"a": 2, "b": 2}).names == ("N", "C", "a", "b")
     with pytest.raises(RuntimeError, match="follow each other"):
         x.flatten(["N", "H"], "F")
-    with pytest.raises(RuntimeError, match="'N' is there twice"):
+    with pytest.raises(RuntimeError, match="'N' occurs twice"):
         x.flatten(["C", "H"], "N")
 
 
@@ -266,7 +266,7 @@ def test_products():
 
 
 def test_errors_of_operators_without_named_tensors():
-    with pytest.raises(NotImplementedError, match=r"reshape is not implemented for named tensors; rename\(None\) returns one without names"):
+    with pytest.raises(NotImplementedError, match=r"reshape is not implemented for named tensors; use rename\(None\) to drop the names"):
         named("N", "C").reshape(6)
 
 
@@ -350,9 +350,9 @@ def test_names_of_assigned_values():
 def test_errors_of_names_are_those_of_the_call():
     for make in (partial(torch.zeros, 2, 3), partial(torch.empty, (2, 3)), partial(torch.tensor, [[1, 2]])):
         for names in (["N", "..."], ["N", ...]):
-            with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor)\(\): an ellipsis stands for names that a tensor has"):
+            with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor)\(\): an ellipsis in names is only supported for existing tensors"):
                 make(names=names)
-        with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor): 1 names, \['N'\], do not fit a tensor of 2 dimensions"):
+        with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor): 1 names, \['N'\], do not match the 2 dimensions"):
             make(names=["N"])
         with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor): Invalid name"):
             make(names=["N", "2"])
@@ -369,7 +369,7 @@ def test_errors_of_names_are_those_of_the_call():
     }.items():
         with pytest.raises(RuntimeError, match=rf"^{name}: Name 'Z' not found in Tensor\['N', 'C'\]$"):
             call()
-    with pytest.raises(TypeError, match=r"unflatten\(\): the dimension 'C', by its name, becomes pairs"):
+    with pytest.raises(TypeError, match=r"unflatten\(\): unflattening the named dimension 'C' requires pairs"):
         x.unflatten("C", (3, 1))
 
 

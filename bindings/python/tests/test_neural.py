@@ -146,7 +146,7 @@ def test_circular_pad_ignores_cropped_elements(widths, want):
     given = torch.arange(1.0, len(want) + 1, dtype=torch.float64)
     (gradient,) = torch.autograd.grad(y, x, given.unsqueeze(0))
     assert gradient.tolist() == [[given[y[0] == v].sum().item() for v in (1, 2, 3, 4)]]
-    with pytest.raises(RuntimeError, match="nothing is left to be continued"):
+    with pytest.raises(RuntimeError, match="has no elements left after padding"):
         F.pad(x, (-4, 3), mode="circular")
 
 

@@ -112,7 +112,7 @@ def test_errors_of_numpy(call):
         at(call, arrays())
     with pytest.raises(theirs.type) as ours:
         at(call, wanting_gradients(arrays()))
-    assert not re.search("NumPy cannot take over", str(ours.value))
+    assert not re.search("NumPy cannot compute it either", str(ours.value))
 
 
 def test_quantiles_of_halves():
@@ -123,12 +123,12 @@ def test_quantiles_of_halves():
 @pytest.mark.parametrize(
     ("call", "fact"),
     [
-        ("np.quantile(b, 0.3, method='hazen')", "'hazen' is not there.*linear, lower"),
-        ("np.sum(b, where=m)", "argument where is not there.*axis, dtype"),
+        ("np.quantile(b, 0.3, method='hazen')", "'hazen' is not supported.*linear, lower"),
+        ("np.sum(b, where=m)", "argument where is not supported.*axis, dtype"),
     ],
 )
 def test_errors_name_the_missing_part(call, fact):
-    with pytest.raises(TypeError, match=f"{fact}.*NumPy cannot take over: Can't call numpy"):
+    with pytest.raises(TypeError, match=f"{fact}.*NumPy cannot compute it either: Can't call numpy"):
         at(call, wanting_gradients(arrays()))
 
 

@@ -51,7 +51,7 @@ except NotImplementedError as error:
 """
     done = run(script, **({"LIBTENSOR_OPENBLAS": str(with_32_bit_integers())} if bits == 32 else {}))
     assert not done.stderr
-    assert ("a matrix of 33554432 by 1 takes more than the integers of this OpenBLAS hold, which have 32 bits" in done.stdout) == refused
+    assert ("a matrix of 33554432 by 1 is too large for this OpenBLAS, which uses 32-bit integers" in done.stdout) == refused
 
 
 def test_the_system_has_one(tmp_path):
@@ -67,7 +67,7 @@ def test_the_system_has_one(tmp_path):
 
 
 WORDS = {
-    "none": "OpenBLAS, whose LAPACK does this, is not there: LIBTENSOR_OPENBLAS says where it is",
+    "none": "LAPACK is required, but OpenBLAS was not found; set LIBTENSOR_OPENBLAS to its path",
     "/nowhere/libopenblas.so": "could not be opened at its first use: /nowhere/libopenblas.so: cannot open shared object file: No such file",
     "libm.so.6": "could not be opened at its first use: libm.so.6: it has not all of OpenBLAS's BLAS and LAPACK",
 }

@@ -52,7 +52,7 @@ def test_a_bar_without_a_terminal_does_not_stop_the_loop(tmp_path, monkeypatch, 
 
 
 def test_progress_is_yes_no_or_a_function(tmp_path):
-    with pytest.raises(TypeError, match="progress must be True for a bar, a function of two numbers, or False, not 'yes'"):
+    with pytest.raises(TypeError, match="progress must be a bool or a function of two arguments, not 'yes'"):
         torch.save(T, tmp_path / "a", progress="yes")
 
 

@@ -108,7 +108,7 @@ def test_channels_follow_their_dimension():
     assert q[1].qscheme() is torch.per_tensor_affine and (q[1].q_scale(), q[1].q_zero_point()) == (0.5, 0)
     assert q.flip(0).q_per_channel_scales().tolist() == [0.5, pytest.approx(0.1)]
     assert torch.cat([q, q]).q_per_channel_zero_points().tolist() == [10, 0, 10, 0]
-    with pytest.raises(RuntimeError, match=r"no channels along one dimension"):
+    with pytest.raises(RuntimeError, match=r"mixes channels"):
         q.view(8)
     with pytest.raises(RuntimeError, match=r"quantized per channel.*dequantize\(\)"):
         q.sort()
@@ -182,7 +182,7 @@ def test_values_inserted_into_integers_are_quantized():
     mask = torch.tensor([True, False, True])
     assert q.masked_fill(mask, torch.tensor(3)).dequantize().tolist() == [3, 0, 3]
     assert q.scatter(0, torch.tensor([1]), torch.tensor([4])).dequantize().tolist() == [0, 4, 0]
-    with pytest.raises(RuntimeError, match="complex numbers, of dtype complex64, are not quantized"):
+    with pytest.raises(RuntimeError, match="complex dtypes such as complex64 cannot be quantized"):
         q.fill_(torch.tensor(1j))
     with pytest.raises(RuntimeError, match="as_strided_scatter: not implemented for tensors that are quantized per channel"):
         torch.as_strided_scatter(channels(), torch.ones(2), (2,), (1,))
@@ -208,12 +208,12 @@ def test_dynamic():
 @pytest.mark.parametrize(
     "make,match",
     [
-        (lambda f: torch.quantize_per_tensor(f.double(), 0.1, 0, torch.quint8), "float32 are quantized, but got float64"),
+        (lambda f: torch.quantize_per_tensor(f.double(), 0.1, 0, torch.quint8), "expected float32, but got float64"),
         (lambda f: torch.quantize_per_tensor(f, 0.0, 0, torch.quint8), "a scale must be positive.*got 0"),
         (lambda f: torch.quantize_per_tensor(f, math.nan, 0, torch.quint8), "got NaN"),
         (lambda f: torch.quantize_per_tensor(f, 0.1, 256, torch.quint8), r"quint8 must be in \[0, 255\], but got 256"),
         (lambda f: torch.quantize_per_tensor(f, 0.1, 0, torch.float32), "expected a quantized dtype.*got float32"),
-        (lambda f: torch.quantize_per_tensor(f, 0.1, 0, torch.quint4x2), "quint4x2, which has several elements in a byte"),
+        (lambda f: torch.quantize_per_tensor(f, 0.1, 0, torch.quint4x2), "quint4x2, which packs several elements into a byte"),
         (lambda f: torch.quantize_per_tensor(f.new_ones(2).char(), 0.1, 0, torch.qint8), "got int8"),
         (
             lambda f: torch.quantize_per_channel(f, torch.tensor([0.1]), torch.tensor([0]), 0, torch.qint8),
@@ -223,9 +223,9 @@ def test_dynamic():
         (lambda f: torch.quantize_per_channel(f, torch.tensor([0.1, 1.0]), torch.tensor([0.5, 0]), 0, torch.qint8), "zero_points must be integers"),
         (lambda f: f.q_scale(), "q_scale: expected a quantized tensor, but got one of dtype float32"),
         (lambda f: tensor().q_per_channel_axis(), r"q_scale\(\) and q_zero_point\(\)"),
-        (lambda f: tensor().float(), r"dequantize\(\) gives its numbers"),
-        (lambda f: f.copy_(tensor()), r"dequantize\(\) converts"),
-        (lambda f: tensor() + tensor(), r"add is not implemented for quantized tensors; dequantize\(\) converts"),
+        (lambda f: tensor().float(), r"use dequantize\(\)"),
+        (lambda f: f.copy_(tensor()), r"call dequantize\(\) first"),
+        (lambda f: tensor() + tensor(), r"add is not implemented for quantized tensors; call dequantize\(\) first"),
         (lambda f: channels().resize_(4), "quantized per channel"),
         (lambda f: channels().as_strided((2,), (1,)), "as_strided: not implemented for tensors that are quantized per channel"),
         (lambda f: tensor().index_put((torch.tensor([0]),), f[0], True), "accumulate is not implemented for quantized"),
@@ -235,7 +235,7 @@ def test_dynamic():
         (lambda f: tensor().to_sparse(), "to_sparse is not implemented for quantized"),
         (lambda f: torch.sparse_coo_tensor(torch.tensor([[0, 1]]), tensor()[:, 0]), "is not implemented for quantized"),
         (lambda f: torch.quantize_per_tensor(f.to_sparse(), 0.1, 0, torch.quint8), "not implemented for sparse_coo tensors"),
-        (lambda f: torch.cat([tensor(), f]), "tensor 1 is of dtype float32, and others are quantized"),
+        (lambda f: torch.cat([tensor(), f]), "tensor 1 has dtype float32, but others are quantized"),
         (lambda f: torch.block_diag(tensor(), f), "quantized"),
     ],
 )
@@ -286,7 +286,7 @@ def test_products_of_matrices():
         got = torch.ops.quantized.matmul(a, b, 0.5, 60)
         assert (got.dequantize() - (a.dequantize() @ b.dequantize())).abs().max() < 0.2501
         assert torch.equal(torch.ops.quantized.matmul(a.t().contiguous().t(), b, 0.5, 60).int_repr(), got.int_repr())
-    with pytest.raises(RuntimeError, match="40 columns go with as many rows, not 5"):
+    with pytest.raises(RuntimeError, match="the inner sizes 40 and 5 differ"):
         torch.ops.quantized.matmul(a, a, 0.1, 0)
 
 
@@ -349,7 +349,7 @@ def test_operator_objects():
     assert torch.dispatch.table("nonzero")["nonzero"]["device"]["meta"] == "refused"
     assert set(torch.dispatch.table("max")) == {"max", "max.dim", "max.other"}
     assert "add  kind  kernel: dense" in repr(table)
-    with pytest.raises(RuntimeError, match="no operator of tensors is called 'nope'"):
+    with pytest.raises(RuntimeError, match="operator 'nope' does not exist"):
         torch.dispatch.table("nope")
 
 
@@ -400,7 +400,7 @@ def test_channels_of_tensors_without_elements_move_or_are_rejected(sizes):
         try:
             assert call().numel() == 0
         except RuntimeError as error:
-            assert "channels" in str(error) and "dequantize() converts" in str(error)
+            assert "channels" in str(error) and "call dequantize() first" in str(error)
 
 
 def test_relu_keeps_large_integers():
@@ -423,16 +423,16 @@ def test_lists_without_tensors():
 def test_numbers_are_not_put_into_tensors_without_a_quantizer():
     q = torch.quantize_per_tensor(torch.ones(2, 2), 0.25, 10, torch.quint8)
     for operands in ((q,), (torch.ones(2), q), (q, torch.ones(2))):
-        with pytest.raises((RuntimeError, ValueError), match="block_diag: the dtype would be quint8, a quantized one; quantize_per_tensor"):
+        with pytest.raises((RuntimeError, ValueError), match="block_diag: the dtype quint8 is quantized; use quantize_per_tensor"):
             torch.block_diag(*operands)
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_bsc])
 def test_empty_quantized_tensors_are_strided(layout):
     options = {"dtype": torch.qint8, "layout": layout}
-    with pytest.raises(RuntimeError, match=f"_empty_affine_quantized: quantized tensors are strided, but layout is {str(layout)[6:]}"):
+    with pytest.raises(RuntimeError, match=f"_empty_affine_quantized: quantized tensors must have layout strided, but got {str(layout)[6:]}"):
         torch._empty_affine_quantized((2, 3), scale=0.5, zero_point=3, **options)
-    with pytest.raises(RuntimeError, match="_empty_per_channel_affine_quantized: quantized tensors are strided"):
+    with pytest.raises(RuntimeError, match="_empty_per_channel_affine_quantized: quantized tensors must have layout strided"):
         scales = torch.ones(2, dtype=torch.float64)
         torch._empty_per_channel_affine_quantized((2, 3), scales=scales, zero_points=torch.zeros(2, dtype=torch.int64), axis=0, **options)
 
@@ -490,7 +490,7 @@ def test_norms_of_quantized_tensors_raise(shape, statistics):
     per_channel = torch.quantize_per_channel(torch.ones(shape), torch.full(shape[:1], 0.5), torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8)
     for x in (torch.quantize_per_tensor(torch.ones(shape), 0.5, 1, torch.quint8), per_channel):
         for norm in (torch.nn.functional.instance_norm, torch.nn.functional.batch_norm):
-            with pytest.raises((NotImplementedError, ValueError), match="norm: (not implemented for qu?int8|a channel must have more than one)"):
+            with pytest.raises((NotImplementedError, ValueError), match="norm: (not implemented for qu?int8|Expected more than 1 value per channel)"):
                 norm(x, torch.ones(3), torch.ones(3), None, None, statistics)
 
 

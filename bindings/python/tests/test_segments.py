@@ -64,7 +64,7 @@ def test_mismatched_segments_are_rejected():
         ({"lengths": torch.tensor([1, 2])}, "sum up to .* 4"),
         ({"lengths": torch.tensor([5, -1])}, "negative"),
         ({"offsets": torch.tensor([0, 2, 7])}, "offsets .* 4"),
-        ({"offsets": torch.tensor([0, 3, 2])}, "offsets must not fall"),
+        ({"offsets": torch.tensor([0, 3, 2])}, "offsets must not decrease"),
         ({"lengths": torch.tensor([1, 3]), "axis": 1}, r"last dimension .* \[2\]"),
         ({"indices": torch.tensor([0, 0, 1, 1])}, "indices"),
         ({"lengths": torch.tensor([1.0, 3.0])}, "float32"),

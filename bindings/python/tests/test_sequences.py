@@ -116,7 +116,7 @@ def test_a_list_that_changes_while_it_is_read():
             return 1
 
     data = [Shortens(), 2, 3]
-    with pytest.raises(RuntimeError, match="changed while it was read"):
+    with pytest.raises(RuntimeError, match="was modified during the call"):
         torch.tensor(data, dtype=torch.int64)
 
 

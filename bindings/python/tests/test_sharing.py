@@ -195,7 +195,7 @@ def test_memory_that_cannot_be_shared_is_an_error():
     view = t[1:]
     with files_of_at_most(1 << 16):
         for share in (t.share_memory_, view.share_memory_, t.untyped_storage().share_memory_, lambda: ForkingPickler.dumps(view)):
-            with pytest.raises(MemoryError, match="unable to make 400000 bytes of shared memory: file too large"):
+            with pytest.raises(MemoryError, match="unable to create 400000 bytes of shared memory: file too large"):
                 share()
             assert not t.is_shared() and t[-1] == 10**5 - 1 and view.data_ptr() == t.data_ptr() + 4
         small = torch.ones(10).share_memory_()
@@ -211,7 +211,7 @@ def test_files_that_cannot_be_lengthened_stay_as_they_were(tmp_path):
                 lambda path=path: torch.from_file(str(path), shared=True, size=10**5),
                 lambda path=path: torch.UntypedStorage.from_file(str(path), shared=True, nbytes=400_000),
             ):
-                with pytest.raises(OSError, match="unable to lengthen file .* to 400000 bytes: file too large") as told:
+                with pytest.raises(OSError, match="unable to extend file .* to 400000 bytes: file too large") as told:
                     make()
                 assert told.value.errno == errno.EFBIG
     assert os.listdir(tmp_path) == ["old"] and old.read_bytes() == b"1234"
@@ -269,7 +269,7 @@ def test_messages_of_a_killed_process_raise():
     sender = mp.Process(target=put_and_die, args=(queue,))
     sender.start()
     sender.join()
-    with pytest.raises(RuntimeError, match="the process that sent a tensor has ended before it was received"):
+    with pytest.raises(RuntimeError, match="the process that sent a tensor ended before it was received"):
         queue.get(timeout=60)
 
 

@@ -16,9 +16,9 @@ def made(layout, sizes, dense=0):
 def test_rows_and_columns_of_batches(layout):
     x = made(layout, (2, 3, 4, 6))
     for dim in (-2, -1, 2, 3):
-        with pytest.raises(RuntimeError, match=f"select: rows and columns of batches, here dimension {dim % 4}, .*index the batch dimensions first"):
+        with pytest.raises(RuntimeError, match=rf"select: selecting rows or columns of a batch \(dimension {dim % 4}\) .*index the batch dimensions first"):
             x.select(dim, 0)
-        with pytest.raises(RuntimeError, match="unbind: rows and columns of batches"):
+        with pytest.raises(RuntimeError, match="unbind: selecting rows or columns of a batch"):
             x.unbind(dim)
     assert torch.equal(x[1, 2].select(0, 3).to_dense(), x.to_dense()[1, 2, 3])
     assert x[1, 2, 3, 4].item() == x.to_dense()[1, 2, 3, 4].item()
@@ -39,14 +39,14 @@ def test_transposed_matrices_with_dense_dimensions(layout):
         for a in range(x.dim()):
             for b in range(x.dim()):
                 with pytest.raises(
-                    RuntimeError, match=f"transpose: a tensor of layout {layout} with dense dimensions, here {x.dense_dim()}, is not transposed"
+                    RuntimeError, match=f"transpose: transposing a tensor of layout {layout} with {x.dense_dim()} dense dimensions is not supported"
                 ):
                     x.transpose(a, b)
 
 
 def test_transposed_dense_dimensions_of_coordinates():
     x = made("sparse_coo", (2, 3, 4, 5), 2)
-    with pytest.raises(RuntimeError, match=r"dimensions 2 and 3 are not both sparse, as the first 2 are; .* permute\(\)"):
+    with pytest.raises(RuntimeError, match=r"dimensions 2 and 3 must both be sparse, which the first 2 are; .* permute\(\)"):
         x.transpose(2, 3)
     assert torch.equal(x.permute(1, 0, 3, 2).to_dense(), x.to_dense().permute(1, 0, 3, 2))
     assert torch.equal(x.transpose(2, -2).to_dense(), x.to_dense())
@@ -55,17 +55,17 @@ def test_transposed_dense_dimensions_of_coordinates():
 @pytest.mark.parametrize(
     ("source", "sizes", "dense", "target", "words"),
     [
-        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_csr"}, "blocks of layout sparse_bsr do not go to layout sparse_csr; to_sparse_coo"),
-        ("sparse_bsc", (2, 4, 6), 0, {"layout": "sparse_csc"}, "blocks of layout sparse_bsc do not go to layout sparse_csc"),
-        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 3)}, r"blocks of sizes \[2, 2\] do not become blocks of sizes \[2, 3\]"),
-        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsc", "blocksize": (1, 1)}, r"blocks of sizes \[2, 2\] do not become blocks of sizes \[1, 1\]"),
-        ("sparse_csr", (2, 4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 2)}, "batches of layout sparse_csr do not go to blocks"),
-        ("sparse_csc", (2, 4, 6), 0, {"layout": "sparse_bsc", "blocksize": (2, 2)}, "batches of layout sparse_csc do not go to blocks"),
-        ("sparse_coo", (2, 4, 6), 0, {"layout": "sparse_csr"}, "two sparse dimensions go to layout sparse_csr, but the tensor has 3"),
-        ("sparse_coo", (4, 6), 1, {"layout": "sparse_csr"}, "two sparse dimensions go to layout sparse_csr, but the tensor has 1"),
-        ("sparse_coo", (4, 6, 2), 0, {"sparse_dim": 2}, "sparse_dim 2 is not that of the tensor, 3, which stays"),
-        ("sparse_csr", (4, 6, 2), 1, {"sparse_dim": 3}, "sparse_dim of a tensor of layout sparse_csr is 2, but got 3"),
-        ("sparse_csr", (4, 6, 2), 1, {"layout": "sparse_csr", "dense_dim": 0}, "dense_dim 0 is not that of the tensor, 1, which stays"),
+        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_csr"}, "layout sparse_bsr cannot be converted to layout sparse_csr; convert with to_sparse_coo"),
+        ("sparse_bsc", (2, 4, 6), 0, {"layout": "sparse_csc"}, "layout sparse_bsc cannot be converted to layout sparse_csc"),
+        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 3)}, r"blocks of sizes \[2, 2\] cannot be converted to blocks of sizes \[2, 3\]"),
+        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsc", "blocksize": (1, 1)}, r"blocks of sizes \[2, 2\] cannot be converted to blocks of sizes \[1, 1\]"),
+        ("sparse_csr", (2, 4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 2)}, "batches of layout sparse_csr cannot be converted to layout sparse_bsr"),
+        ("sparse_csc", (2, 4, 6), 0, {"layout": "sparse_bsc", "blocksize": (2, 2)}, "batches of layout sparse_csc cannot be converted to layout sparse_bsc"),
+        ("sparse_coo", (2, 4, 6), 0, {"layout": "sparse_csr"}, "layout sparse_csr requires two sparse dimensions, but the tensor has 3"),
+        ("sparse_coo", (4, 6), 1, {"layout": "sparse_csr"}, "layout sparse_csr requires two sparse dimensions, but the tensor has 1"),
+        ("sparse_coo", (4, 6, 2), 0, {"sparse_dim": 2}, "sparse_dim 2 must be the tensor's number of sparse dimensions, 3"),
+        ("sparse_csr", (4, 6, 2), 1, {"sparse_dim": 3}, "sparse_dim must be 2 for a tensor of layout sparse_csr, but got 3"),
+        ("sparse_csr", (4, 6, 2), 1, {"layout": "sparse_csr", "dense_dim": 0}, "dense_dim 0 must be the tensor's number of dense dimensions, 1"),
     ],
 )
 def test_conversions(source, sizes, dense, target, words):
@@ -78,7 +78,7 @@ def test_conversions(source, sizes, dense, target, words):
 
 @pytest.mark.parametrize("layout", COMPRESSED)
 def test_no_batches(layout):
-    with pytest.raises(RuntimeError, match=r"there is no batch in sizes \[0, 4, 6\]"):
+    with pytest.raises(RuntimeError, match=r"the batch of sizes \[0, 4, 6\] is empty"):
         made(layout, (0, 4, 6))
     assert torch.zeros(0, 4, 6).to_sparse().shape == (0, 4, 6)
 
@@ -89,9 +89,9 @@ def test_copies_of_other_entries(layout):
     before = x.clone()
     for source, words in (
         (x * 0, None),
-        (torch.eye(4, 6).to_sparse(layout=x.layout, blocksize=(2, 2) if "_bs" in layout else None), "must have as many entries, but got"),
-        (made(other, (4, 6)), f"a tensor of layout {layout} does not take over one of layout {other}"),
-        (made("sparse_coo", (4, 6)), f"a tensor of layout {layout} does not take over one of layout sparse_coo"),
+        (torch.eye(4, 6).to_sparse(layout=x.layout, blocksize=(2, 2) if "_bs" in layout else None), "must have the same number of entries, but got"),
+        (made(other, (4, 6)), f"cannot copy to a tensor of layout {layout} from one of layout {other}"),
+        (made("sparse_coo", (4, 6)), f"cannot copy to a tensor of layout {layout} from one of layout sparse_coo"),
         (made(layout, (6, 4)), "the sizes of sparse tensors must be the same"),
         (x.to_dense(), "between a strided and a sparse tensor"),
     ):

@@ -258,20 +258,20 @@ def test_parts_that_do_not_fit_are_rejected():
     crow, col, one, m = torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2), torch.ones(2, 3)
     sampled, added = torch._gen.gen_functions.csr_sddmm, torch._gen.gen_functions.csr_spadd
     for call, says in (
-        (lambda: sampled(crow, col, torch.ones(()), m), r"must be matrices with as many columns, but got sizes \[\] and \[2, 3\]"),
-        (lambda: sampled(crow, col, m, torch.ones(())), "must be matrices with as many columns"),
-        (lambda: sampled(crow, col, m, torch.ones(2, 2)), "must be matrices with as many columns"),
+        (lambda: sampled(crow, col, torch.ones(()), m), r"must be matrices with the same number of columns, but got sizes \[\] and \[2, 3\]"),
+        (lambda: sampled(crow, col, m, torch.ones(())), "must be matrices with the same number of columns"),
+        (lambda: sampled(crow, col, m, torch.ones(2, 2)), "must be matrices with the same number of columns"),
         (lambda: sampled(crow, col, m, m.double()), "must have the same dtype"),
-        (lambda: sampled(crow[:2], col, m, m), "must have one entry more than mat1 has rows, but got 2 and 2"),
+        (lambda: sampled(crow[:2], col, m, m), "must have one element more than the number of rows of mat1, but got 2 elements for 2 rows"),
         (lambda: sampled(crow, col.double(), m, m), "must both be int32 or int64"),
         (lambda: sampled(crow, torch.tensor([0, 2]), m, m), "index 2 is out of bounds"),
-        (lambda: sampled(torch.tensor([0, 2, 1]), col, m, m), "do not rise from 0 to the number of entries"),
-        (lambda: added(crow, col, one, crow[:2], col, one, 2), "must have as many entries, but got 3 and 2"),
+        (lambda: sampled(torch.tensor([0, 2, 1]), col, m, m), "do not increase from 0 to the number of entries"),
+        (lambda: added(crow, col, one, crow[:2], col, one, 2), "must have the same number of elements, but got 3 and 2"),
         (lambda: added(crow, col, one, crow, col, one.double(), 2), "must have the same dtype"),
         (lambda: added(crow, col, one, crow, col, one, -1), "columns must not be negative, but got -1"),
         (lambda: added(crow, col, one, crow, col, one, 1), "index 1 is out of bounds"),
         (lambda: added(crow, col, torch.ones(3), crow, col, torch.ones(3), 2), "must have the same number of entries, but got 2 and 3"),
-        (lambda: added(torch.tensor([0, 3, 2]), col, one, crow, col, one, 2), "do not rise from 0"),
+        (lambda: added(torch.tensor([0, 3, 2]), col, one, crow, col, one, 2), "do not increase from 0"),
     ):
         with pytest.raises((RuntimeError, IndexError), match=says):
             call()
@@ -377,11 +377,11 @@ def test_indices_that_go_bad_before_a_kernel_runs(bad):
             lambda a=a: a.to_sparse_csc(),
         ]
         for call in calls:
-            with pytest.raises((RuntimeError, IndexError), match=r"changed after the tensor was made|out of bounds|beyond"):
+            with pytest.raises((RuntimeError, IndexError), match=r"changed after the tensor was created|out of bounds|exceed"):
                 call()
     first = scattered(6, 6, 12).coalesce()
     first.indices()[0, 0] = bad
-    with pytest.raises(IndexError, match=r"changed after the tensor was made"):
+    with pytest.raises(IndexError, match=r"changed after the tensor was created"):
         first.to_sparse_csr()
     c = scattered(6, 6, 12).coalesce()
     c.indices()[0, 3] = bad
@@ -395,7 +395,7 @@ def test_indices_that_go_bad_before_a_kernel_runs(bad):
         lambda: c.to_sparse_csc(),
         lambda: c @ c,
     ):
-        with pytest.raises((RuntimeError, IndexError), match=r"^(mm|matmul|add|mul|to_sparse_cs.): .*changed after the tensor was made"):
+        with pytest.raises((RuntimeError, IndexError), match=r"^(mm|matmul|add|mul|to_sparse_cs.): .*changed after the tensor was created"):
             call()
 
 

@@ -143,5 +143,5 @@ def test_momentum_of_sparse_gradients_rejects_strided_ones():
     optimizer.step()
     optimizer.zero_grad()
     w.sum().backward()
-    with pytest.raises(RuntimeError, match="sum of a sparse tensor and a strided one"):
+    with pytest.raises(RuntimeError, match="sum of a sparse and a strided tensor"):
         optimizer.step()

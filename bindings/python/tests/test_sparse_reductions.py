@@ -70,9 +70,9 @@ def test_limits_that_zero_is_within():
         assert torch.equal(form.clamp_min(0).to_dense(), x.clamp_min(0)) and torch.equal(form.clamp_max(4).to_dense(), x.clamp_max(4))
         copy = form.clone()
         assert copy.clamp_(-1, 1) is copy and torch.equal(copy.to_dense(), x.clamp(-1, 1))
-        with pytest.raises(RuntimeError, match="clamp_min: .* makes a sparse tensor dense"):
+        with pytest.raises(RuntimeError, match="clamp_min: .* result would be dense"):
             form.clamp_min(1)
-        with pytest.raises(RuntimeError, match="pow: .* makes a sparse tensor dense"):
+        with pytest.raises(RuntimeError, match="pow: .* result would be dense"):
             form.pow(-1)
 
 
@@ -95,7 +95,7 @@ def test_a_tensor_without_dimensions_is_a_number():
     wide = torch.tensor(0.5, dtype=torch.float64).to_sparse()
     assert (x.to_sparse() * wide).dtype is torch.float32 and (number * wide).dtype is torch.float64
     assert (torch.eye(2, dtype=torch.int32).to_sparse() * wide).dtype is torch.float64
-    with pytest.raises(RuntimeError, match=r"mul_: a tensor without dimensions cannot take the result, of sizes \[2, 2\]"):
+    with pytest.raises(RuntimeError, match=r"mul_: the output is 0-dimensional, but the result has sizes \[2, 2\]"):
         wide.mul_(x.to_sparse())
 
 
@@ -122,16 +122,16 @@ def test_made_like_a_sparse_tensor(name):
         assert own.layout is form.layout and own.shape == form.shape
         if name not in ("zeros_like", "empty_like"):
             assert own._nnz() == form._nnz()
-            with pytest.raises(RuntimeError, match=f"{name}: the layout sparse_csc cannot be made of a tensor of layout {form.layout.name}"):
+            with pytest.raises(RuntimeError, match=f"{name}: layout sparse_csc cannot be created from a tensor of layout {form.layout.name}"):
                 make(form, *more, layout=torch.sparse_csc)
 
 
 def test_zeros_in_blocks_of_the_same_size():
     made = torch.zeros_like(torch.eye(4).to_sparse_bsr((2, 2)), layout=torch.sparse_bsc)
     assert made.layout is torch.sparse_bsc and made.values().shape == (0, 2, 2)
-    with pytest.raises(RuntimeError, match="zeros_like: .* cannot be made without entries"):
+    with pytest.raises(RuntimeError, match="zeros_like: an empty tensor .* cannot be created"):
         torch.zeros_like(torch.eye(4).to_sparse(), layout=torch.sparse_bsr)
-    with pytest.raises(RuntimeError, match="new_ones: .* layout=strided gives one"):
+    with pytest.raises(RuntimeError, match="new_ones: .* use layout=strided"):
         torch.eye(2).to_sparse().new_ones(2)
     assert torch.eye(2).to_sparse().new_full((2,), 3, layout=torch.strided).tolist() == [3, 3]
 

@@ -71,7 +71,7 @@ def test_reshape_of_coordinates(coalesced):
     v = torch.arange(12.0).reshape(2, 3, 2)
     h = torch.sparse_coo_tensor([[1, 3]], v, (4, 3, 2))
     same(h.reshape(2, 2, 3, 2), h.to_dense().reshape(2, 2, 3, 2))
-    with pytest.raises(RuntimeError, match=r"the dense dimensions of sizes \[3, 2\] stay the last ones"):
+    with pytest.raises(RuntimeError, match=r"the dense dimensions, of sizes \[3, 2\], must remain the last dimensions"):
         h.reshape(12, 2)
 
 
@@ -99,7 +99,7 @@ def test_squeeze():
     assert one.shape == () and one.sparse_dim() == 0 and one.to_dense().item() == 1
     c = d[0].to_sparse_csr() if d.dim() == 2 else torch.ones(1, 1, 3).to_sparse_csr()
     assert c.squeeze(0).shape == (1, 3) and c.squeeze(0).layout is torch.sparse_csr
-    with pytest.raises(RuntimeError, match="the dimensions of the matrices"):
+    with pytest.raises(RuntimeError, match="the matrix dimensions"):
         c.squeeze()
     with pytest.raises(IndexError, match="out of range"):
         s.squeeze(4)
@@ -192,11 +192,11 @@ def test_lines_that_change_later_are_rejected():
         lambda c: c.to_sparse(),
         lambda c: c.reshape(2, 8),
     ):
-        with pytest.raises(RuntimeError, match="they were changed after the tensor was made"):
+        with pytest.raises(RuntimeError, match="they were changed after the tensor was created"):
             call(bad())
     s = torch.tensor(DENSE).double().to_sparse()
     s.indices()[1, 0] = 99
-    with pytest.raises(RuntimeError, match="changed after the tensor was made"):
+    with pytest.raises(RuntimeError, match="changed after the tensor was created"):
         s.reshape(16)
 
 
@@ -350,9 +350,9 @@ def test_sizes_beyond_an_integer_are_rejected():
     huge = torch.sparse_coo_tensor([[3]], [1.0], (2**62,))
     for n in (2, 3, 4, 5):
         for join in (torch.cat, torch.hstack, torch.concat):
-            with pytest.raises(RuntimeError, match="more than a 64-bit integer holds"):
+            with pytest.raises(RuntimeError, match="more than a 64-bit integer can represent"):
                 join([huge] * n)
-    with pytest.raises(RuntimeError, match="found index 9223372036854775807 for dim 0, beyond which no size is"):
+    with pytest.raises(RuntimeError, match="index 9223372036854775807 of dim 0 is too large for a size"):
         torch.sparse_coo_tensor([[2**63 - 1]], [1.0])
     with pytest.raises(TypeError, match="sparse_coo_tensor.*18446744073709551616"):
         torch.sparse_coo_tensor(size=(2**64,))
@@ -362,7 +362,7 @@ def test_sizes_beyond_an_integer_are_rejected():
 def test_sparse_tensors_have_no_names(layout):
     s = torch.eye(2).to_sparse(layout=layout)
     for name in (lambda: s.rename("A", "B"), lambda: s.refine_names("A", ...), lambda: s.rename_("A", "B")):
-        with pytest.raises(NotImplementedError, match="a sparse tensor has no names"):
+        with pytest.raises(NotImplementedError, match="names are not supported for sparse tensors"):
             name()
     assert s.rename(None).names == (None, None)
 
@@ -370,7 +370,7 @@ def test_sparse_tensors_have_no_names(layout):
 def test_operators_on_elements_reject_sparse_tensors():
     v, m, one = torch.tensor([1.0, 0, 2]).to_sparse(), torch.ones(3, 5).to_sparse_csr(), torch.ones(5, 1).to_sparse_csr()
     for call in (lambda: torch.outer(v, v), lambda: torch.cross(v, v), lambda: m.cov(), lambda: one.cov(), lambda: m.corrcoef()):
-        with pytest.raises(NotImplementedError, match="is not implemented for sparse_c.. tensors; to_dense"):
+        with pytest.raises(NotImplementedError, match="is not implemented for sparse_c.. tensors; convert with to_dense"):
             call()
 
 
@@ -382,7 +382,7 @@ def test_in_place_operators_reject_uncoalesced_like_coalesced_entries():
         assert s.to_dense().abs().sum().item() > 0
     for name in ("abs_", "log1p_", "sin_", "sqrt_", "relu_", "square_", "round_", "nan_to_num_"):
         s = torch.sparse_coo_tensor([[1, 1]], [-3.0, 1.0], (2,))
-        with pytest.raises(RuntimeError, match=f"{name} requires coalesced input, whose entries are elements; coalesce"):
+        with pytest.raises(RuntimeError, match=f"{name} requires a coalesced tensor; call coalesce"):
             getattr(s, name)()
         assert s._nnz() == 2 and s._values().tolist() == [-3, 1]
         assert torch.equal(getattr(s.coalesce(), name)().to_dense(), getattr(s.to_dense(), name)()) or name in ("log1p_", "sqrt_")
@@ -406,7 +406,7 @@ def test_one_line_of_a_matrix(layout):
     for at, value in ((2, -1), (3, 0), (3, 1000)):
         kept = starts[at].item()
         starts[at] = value
-        with pytest.raises(RuntimeError, match="they were changed after the tensor was made"):
+        with pytest.raises(RuntimeError, match="they were changed after the tensor was created"):
             plain.select(dim, 2)
         starts[at] = kept
     with pytest.raises(NotImplementedError, match="depends on the values"):
@@ -463,7 +463,7 @@ def test_sparse_tensors_are_expanded(small, large, dense):
         got = x * y
         assert got.layout is torch.sparse_coo and torch.equal(got.to_dense(), d * other)
     if small != large:
-        with pytest.raises(RuntimeError, match=r"mul_: a tensor of sizes .* cannot take the result, of sizes"):
+        with pytest.raises(RuntimeError, match=r"mul_: the output has sizes .*, but the result has sizes"):
             s.mul_(other)
     assert torch.equal(s.to_dense(), d)
 
@@ -475,7 +475,7 @@ def test_matrices_are_repeated_in_batches(layout):
     assert s.expand(3, 4, 4).layout is s.layout and torch.equal(s.expand(3, -1, -1).to_dense(), d.expand(3, 4, 4))
     assert torch.equal((s * torch.ones(2, 1, 4)).to_dense(), d.expand(2, 4, 4))
     for size in ((4,), (3, 5, 4), (-1, 4, 4), (-2, 4)):
-        with pytest.raises(RuntimeError, match=r"expand: a tensor of sizes \[4, 4\] does not expand to"):
+        with pytest.raises(RuntimeError, match=r"expand: a tensor of sizes \[4, 4\] cannot be expanded to"):
             s.expand(size)
 
 
@@ -498,9 +498,9 @@ def test_entries_grow_with_their_dense_dimensions():
     want = torch.zeros(4, 5)
     want[[0, 2], :2] = 1
     assert torch.equal(s.sparse_resize_((4, 5), 1, 1).to_dense(), want)
-    with pytest.raises(RuntimeError, match=r"its dense sizes \[5\] do not become smaller, but got size \[4, 4\]"):
+    with pytest.raises(RuntimeError, match=r"dense sizes \(\[5\]\) of a tensor with entries must not change or shrink, but got size \[4, 4\]"):
         s.sparse_resize_((4, 4), 1, 1)
-    with pytest.raises(RuntimeError, match="keeps its 1 sparse dimensions"):
+    with pytest.raises(RuntimeError, match="the number of sparse dimensions \(1\)"):
         s.sparse_resize_((4, 5), 2, 0)
     assert torch.ones(6).resize_as_(torch.eye(2).to_sparse()).shape == (2, 2)
 
@@ -508,7 +508,7 @@ def test_entries_grow_with_their_dense_dimensions():
 def test_memory_formats_are_of_strided_tensors():
     s = torch.eye(3).to_sparse()
     for like in (torch.zeros_like, torch.ones_like, torch.empty_like, torch.rand_like):
-        with pytest.raises(RuntimeError, match="memory format torch.contiguous_format is of strided tensors, not of sparse ones"):
+        with pytest.raises(RuntimeError, match="memory format torch.contiguous_format is only supported for strided tensors, not for sparse ones"):
             like(s, memory_format=torch.contiguous_format)
         assert like(s, layout=torch.strided, memory_format=torch.contiguous_format).layout is torch.strided
     for layout in LAYOUTS[:3]:
@@ -523,7 +523,7 @@ def test_new_of_sparse_tensors():
     assert s.new(torch.tensor([[1]]), torch.tensor([5.0]), (2,)).to_dense().tolist() == [0, 5]
     assert s.new(torch.tensor([[1]]), torch.tensor([5.0])).shape == (2,)
     for wrong in ([6], torch.ones(2), 1.5):
-        with pytest.raises(TypeError, match="sizes, or indices and values, make a sparse tensor"):
+        with pytest.raises(TypeError, match="expected sizes, or indices and values"):
             s.new(wrong)
     with pytest.raises(RuntimeError, match="cannot be created by new"):
         torch.eye(2).to_sparse_csr().new(2)
@@ -573,7 +573,7 @@ def test_batch_dimensions_are_exchanged(layout):
     same(turned[2], d.transpose(0, 1)[2])
     same(turned.transpose(0, 1), d)
     same(turned + turned, 2 * d.transpose(0, 1))
-    with pytest.raises(RuntimeError, match="dimension 2 cannot go to place 1: batch dimensions .* the first 2"):
+    with pytest.raises(RuntimeError, match="dimension 2 cannot move to position 1: the batch dimensions .* the first 2"):
         s.transpose(1, 2)
 
 
@@ -600,7 +600,7 @@ def test_products_with_a_number_of_no_dimensions_keep_their_entries():
 def test_copies_have_no_memory_format(layout):
     _, s = pair(layout)
     same(s.clone(memory_format=torch.preserve_format), s.to_dense())
-    with pytest.raises(RuntimeError, match="clone: memory format torch.channels_last is of strided tensors"):
+    with pytest.raises(RuntimeError, match="clone: memory format torch.channels_last is only supported for strided tensors"):
         s.clone(memory_format=torch.channels_last)
 
 
@@ -618,7 +618,7 @@ def test_siblings_of_operators_of_sparse_tensors(layout):
         same(f(s), f(d))
         assert f(s).layout == s.layout
     assert not (s.is_conj() or s.is_neg() or s.is_pinned())
-    with pytest.raises(RuntimeError, match="float_power: what makes other elements of zeros"):
+    with pytest.raises(RuntimeError, match="float_power: the function does not map 0 to 0"):
         s.float_power(0)
     with pytest.raises(RuntimeError, match="true_divide: sparse division requires"):
         s.true_divide(d)

@@ -152,5 +152,5 @@ LARGE = 2**62
 )
 def test_sizes_that_grow_beyond_64_bits(grows):
     """Of tensors without elements too, whose memory would be none."""
-    with pytest.raises(RuntimeError, match="a dimension of size .* has a size beyond a 64-bit integer"):
+    with pytest.raises(RuntimeError, match="a dimension of size .* overflows a 64-bit integer"):
         grows()

@@ -160,7 +160,7 @@ def test_storage_of_a_tensor():
     assert t.tolist() == [[1, 20], [3, 4]] and s.data_ptr() == t.data_ptr() and s == t.storage() and s.untyped() == t.untyped_storage()
     assert torch.LongTensor(s).tolist() == [1, 20, 3, 4] and torch.tensor(torch.FloatStorage([1, 2])).tolist() == [1.0, 2.0]
     assert t.storage_type() is torch.LongStorage and isinstance(s, t.storage_type())
-    with pytest.raises(TypeError, match="storage_type: torch.uint16 has no legacy class of storages"):
+    with pytest.raises(TypeError, match="storage_type: torch.uint16 has no legacy storage class"):
         torch.ones(2, dtype=torch.uint16).storage_type()
     with pytest.raises(RuntimeError, match="int64"):
         torch.FloatTensor(s)

@@ -639,7 +639,7 @@ def test_repeat_interleave_of_all_elements(of, times):
 
 
 def test_repeat_interleave_rejects_counts_that_overflow():
-    with pytest.raises(RuntimeError, match="repeat_interleave: the repeats add up to more than a 64-bit integer counts"):
+    with pytest.raises(RuntimeError, match="repeat_interleave: the sum of repeats overflows a 64-bit integer"):
         torch.zeros(1).expand(2**32).repeat_interleave(2**32)
     with pytest.raises(RuntimeError, match="repeat_interleave: repeats must be non-negative, got -1"):
         torch.zeros(2).repeat_interleave(-1)

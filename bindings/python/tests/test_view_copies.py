@@ -103,7 +103,7 @@ def test_sparse_tensors(layout):
     y.values().zero_()
     assert x.to_dense().all()
     if layout != "sparse_coo":
-        with pytest.raises(RuntimeError, match="select_copy: rows and columns of batches"):
+        with pytest.raises(RuntimeError, match="select_copy: selecting rows or columns of a batch"):
             torch.select_copy(x, 1, 0)
     assert torch.equal(torch.select_copy(y, 1, 2).to_dense(), torch.zeros(4))
     for t in torch.unbind_copy(x, 0):

@@ -20,8 +20,8 @@ REFUSED = (
     "data-dependent control flow",
     "as_strided is not implemented for batched",
     "as_strided_scatter is not implemented for batched",
-    "a tensor has the sizes that it was made with",
-    "other sizes in place are not implemented",
+    "tensors cannot be resized",
+    "changing sizes in place is not implemented",
     "use nn.batch_norm out of place",  # its running statistics are the same for all examples
     "use nn.instance_norm out of place",
 )

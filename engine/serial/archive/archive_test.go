@@ -136,7 +136,7 @@ func TestClaimedSizesAreChecked(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	_, err = open(file.Memory(out.Bytes()))
-	require.ErrorContains(t, err, "two of this name")
+	require.ErrorContains(t, err, "two records have this name")
 }
 
 // bigZeros are zeros that take no memory: pages that were never written.
@@ -190,7 +190,7 @@ func TestNamesThatCannotBeRead(t *testing.T) {
 		require.ErrorContains(t, err, fact)
 	}
 	_, err := New("save", []Record{{Name: "a"}, {Name: "a"}})
-	require.ErrorContains(t, err, `"a" was given twice`)
+	require.ErrorContains(t, err, `"a" occurs twice`)
 }
 
 // FuzzOpen looks for archives that crash the reader or cost more than they should.

@@ -77,13 +77,13 @@ func Open(op string, source *file.Source, budget *file.Budget) (*Archive, error)
 		}
 	}
 	if len(directory) > 0 {
-		return nil, a.broken("its directory has %d bytes more than the %d records that it tells of take", len(directory), end.count)
+		return nil, a.broken("its directory has %d bytes more than its %d records", len(directory), end.count)
 	}
 	return a, a.checkOverlap(end.central)
 }
 
 func (a *Archive) broken(format string, args ...any) error {
-	return status.Runtimef("%s: the file is no zip archive, or it is damaged or cut short: "+format, append([]any{a.op}, args...)...)
+	return status.Runtimef("%s: the file is not a zip archive, or it is damaged or truncated: "+format, append([]any{a.op}, args...)...)
 }
 
 func (a *Archive) damaged(e *Entry, format string, args ...any) error {
@@ -132,7 +132,7 @@ func (a *Archive) readEnd(record []byte, at int64) (end, error) {
 		wide := f.next(8)
 		record, err := a.source.Bytes(a.op, wide, end64Size)
 		if err != nil || binary.LittleEndian.Uint32(record) != end64Mark || wide > at-locatorSize-end64Size {
-			return end{}, a.broken("its end refers to a record that is not there")
+			return end{}, a.broken("its end record refers to a missing record")
 		}
 		f = fields(record[16:])
 		disk, first, here, found = f.next(4), f.next(4), f.next(8), end{f.next(8), f.next(8), f.next(8)}
@@ -159,14 +159,14 @@ func agree(short, wide, ones int64) bool { return short == wide || short == ones
 // entry reads the next record of the directory, and returns its length. The entry is nil for a folder.
 func (a *Archive) entry(directory []byte) (*Entry, int, error) {
 	if len(directory) < centralSize || binary.LittleEndian.Uint32(directory) != centralMark {
-		return nil, 0, a.broken("its directory has fewer records than it tells of, or something else between them")
+		return nil, 0, a.broken("its directory has fewer records than it states, or other data between them")
 	}
 	f := fields(directory[8:])
 	flags, method, _, sum, stored, size := f.next(2), f.next(2), f.next(4), f.next(4), f.next(4), f.next(4)
 	nameLength, extraLength, commentLength, disk, _, header := f.next(2), f.next(2), f.next(2), f.next(2), f.next(6), f.next(4)
 	length := centralSize + int(nameLength+extraLength+commentLength)
 	if length > len(directory) {
-		return nil, 0, a.broken("a record of its directory is cut short")
+		return nil, 0, a.broken("a record of its directory is truncated")
 	}
 	e := &Entry{Name: string(f[:nameLength]), Size: size, stored: stored, header: header, compressed: method == deflatedMethod, sum: uint32(sum)}
 	if !e.widen(f[nameLength : nameLength+extraLength]) {
@@ -176,13 +176,13 @@ func (a *Archive) entry(directory []byte) (*Entry, int, error) {
 	case strings.HasSuffix(e.Name, "/") && e.Size == 0:
 		return nil, length, nil
 	case !utf8.ValidString(e.Name) || strings.ContainsRune(e.Name, 0):
-		return nil, 0, a.damaged(e, "its name is not UTF-8, or has a NUL")
+		return nil, 0, a.damaged(e, "its name is not UTF-8, or contains a NUL character")
 	case method != storedMethod && method != deflatedMethod:
-		return nil, 0, status.NotImplementedf("%s: record %.100q is compressed with method %d; stored and deflated records can be read", a.op, e.Name, method)
+		return nil, 0, status.NotImplementedf("%s: record %.100q is compressed with method %d; only stored and deflated records are supported", a.op, e.Name, method)
 	case flags&encrypted != 0:
 		return nil, 0, status.NotImplementedf("%s: record %.100q is encrypted", a.op, e.Name)
 	case disk != 0 || a.byName[e.Name] != nil:
-		return nil, 0, a.damaged(e, "there are two of this name, or it lies in another file")
+		return nil, 0, a.damaged(e, "two records have this name, or it is stored in another file")
 	}
 	return e, length, a.locate(e, flags, method)
 }

@@ -51,11 +51,11 @@ func New(op string, records []Record) (*Plan, error) {
 	for _, r := range records {
 		switch {
 		case len(r.Name) > math.MaxUint16:
-			return nil, status.Valuef("%s: the record's name %.40q... has %d bytes, and a zip archive holds names of up to %d", op, r.Name, len(r.Name), math.MaxUint16)
+			return nil, status.Valuef("%s: the record's name %.40q... has %d bytes, but a zip archive supports names of up to %d", op, r.Name, len(r.Name), math.MaxUint16)
 		case !utf8.ValidString(r.Name) || strings.ContainsRune(r.Name, 0):
-			return nil, status.Valuef("%s: the record's name %.100q is not UTF-8, or has a NUL", op, r.Name)
+			return nil, status.Valuef("%s: the record's name %.100q is not UTF-8, or contains a NUL character", op, r.Name)
 		case seen[r.Name]:
-			return nil, status.Valuef("%s: the name %.100q was given twice", op, r.Name)
+			return nil, status.Valuef("%s: the name %.100q occurs twice", op, r.Name)
 		}
 		seen[r.Name] = true
 		p.headers = append(p.headers, at)

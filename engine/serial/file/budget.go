@@ -34,7 +34,7 @@ func (s *Source) BudgetOf(op string, perByte int64) *Budget {
 // Spend charges n bytes to the budget. Call it before the allocation.
 func (b *Budget) Spend(n int64) error {
 	if n > b.allowance-b.spent {
-		return status.Runtimef("%s: the file is refused: what its %d bytes unfold to takes more than %d bytes of memory", b.op, b.size, b.allowance)
+		return status.Runtimef("%s: the file expands too much: its %d bytes require more than %d bytes of memory", b.op, b.size, b.allowance)
 	}
 	b.spent += n
 	if b.spent <= b.reserved {

@@ -170,7 +170,7 @@ func (p *parser) value(key string, h *header) (err error) {
 	case "descr":
 		p.skip()
 		if strings.HasPrefix(p.text[p.at:], "[") {
-			return status.NotImplementedf("%s: the file has an array of records (%.80s), which no tensor can hold", p.op, p.text[p.at:])
+			return status.NotImplementedf("%s: the file has an array of records (%.80s), which is not supported", p.op, p.text[p.at:])
 		}
 		var name string
 		if name, err = p.quoted(); err == nil {
@@ -218,21 +218,21 @@ func decode(op string, more func(n int64) ([]byte, error)) (*header, error) {
 	case 2, 3:
 		fixed = 12
 		if len(head) < int(fixed) {
-			return nil, status.Runtimef("%s: the file is cut short within its header", op)
+			return nil, status.Runtimef("%s: the file is truncated within its header", op)
 		}
 		length = int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return nil, status.NotImplementedf("%s: version %d of the .npy format is not known; 1 to 3 are", op, version)
+		return nil, status.NotImplementedf("%s: version %d of the .npy format is not supported; versions 1 to 3 are", op, version)
 	}
 	if length > maxHeader {
-		return nil, status.Runtimef("%s: the .npy header is said to have %d bytes; up to %d are read", op, length, maxHeader)
+		return nil, status.Runtimef("%s: the length of the .npy header, %d bytes, exceeds the maximum of %d", op, length, maxHeader)
 	}
 	all, err := more(fixed + length)
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(all)) < fixed+length {
-		return nil, status.Runtimef("%s: the file is cut short within its header: it has %d of %d bytes", op, len(all), fixed+length)
+		return nil, status.Runtimef("%s: the file is truncated within its header: it has %d of %d bytes", op, len(all), fixed+length)
 	}
 	h, err := (&parser{op: op, text: string(all[fixed:])}).parse()
 	if err == nil {

@@ -123,7 +123,7 @@ func (h *header) bytes(op string) (int64, error) {
 		return 0, nil
 	}
 	if !fits {
-		return 0, status.Runtimef("%s: the header tells of an array of shape %.100s and dtype %v, which has more bytes than there can be", op, status.Textf("%v", h.shape), h.dtype)
+		return 0, status.Runtimef("%s: the header describes an array of shape %.100s and dtype %v, whose size overflows", op, status.Textf("%v", h.shape), h.dtype)
 	}
 	return int64(need), nil
 }
@@ -132,7 +132,7 @@ func (h *header) bytes(op string) (int64, error) {
 func (h *header) check(op string, have int64) error {
 	need, err := h.bytes(op)
 	if err == nil && h.size+need != have {
-		err = status.Runtimef("%s: the header tells of an array of shape %.100s and dtype %v after %d bytes, which does not make the %d bytes that the file has: it is damaged or cut short",
+		err = status.Runtimef("%s: the header describes an array of shape %.100s and dtype %v after %d bytes, which does not match the %d bytes of the file: it is damaged or truncated",
 			op, status.Textf("%v", h.shape), h.dtype, h.size, have)
 	}
 	return err
@@ -235,7 +235,7 @@ func LoadArchive(op string, source *file.Source) (names []string, tensors []*ten
 		var t *tensor.Tensor
 		name := strings.TrimSuffix(e.Name, suffix)
 		if seen[name] {
-			err = status.Runtimef("%s: the file has two arrays of the name %.100q", op, name)
+			err = status.Runtimef("%s: the file has two arrays named %.100q", op, name)
 		} else {
 			t, err = loadEntry(op, a, e, budget)
 		}

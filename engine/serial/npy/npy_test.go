@@ -86,8 +86,8 @@ func TestSavedFilesAreNumPys(t *testing.T) {
 
 func TestInvalidFiles(t *testing.T) {
 	for header, fact := range map[string]string{
-		`{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }`:                     "does not make",
-		`{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }`: "more bytes than there can be",
+		`{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }`:                     "does not match",
+		`{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }`: "whose size overflows",
 		`{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }`:                    "a size is expected",
 		`{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }`:  "a size is expected",
 		`{'descr': '<f4', 'fortran_order': False}`:                                      "must have the keys",
@@ -101,7 +101,7 @@ func TestInvalidFiles(t *testing.T) {
 		`{'descr': '<V2', 'fortran_order': False, 'shape': (4,)}`:                       `dtype "<V2"`,
 		`[]`: "does not start with {",
 		`{'descr': '<f4', 'fortran_order': False, 'shape': (2`:                                "a comma is expected",
-		`{'descr': '<f4', 'fortran_order': False, 'shape': (1, 0, 4294967296, 4294967296), }`: "does not make",
+		`{'descr': '<f4', 'fortran_order': False, 'shape': (1, 0, 4294967296, 4294967296), }`: "does not match",
 	} {
 		_, err := Load("load", build(header, 8), false)
 		require.ErrorContains(t, err, fact, header)

@@ -216,7 +216,7 @@ func (d *decoder) step(code byte, start int) error {
 	if run := steps[code]; run != nil {
 		return run(d)
 	}
-	return status.Runtimef("%s: the pickle uses opcode %#02x at byte %d, which tensor files do not need; it is refused", d.op, code, start)
+	return status.Runtimef("%s: the pickle uses opcode %#02x at byte %d, which is not allowed in tensor files", d.op, code, start)
 }
 
 // steps run opcodes, those that tensor files have.
@@ -353,7 +353,7 @@ func (d *decoder) long(n uint64) error {
 		return err
 	}
 	if len(b) > maxLong {
-		return d.fail("an integer of %d bytes is longer than the %d that are accepted", len(b), maxLong)
+		return d.fail("an integer of %d bytes exceeds the maximum of %d bytes", len(b), maxLong)
 	}
 	reversed := slices.Clone(b)
 	slices.Reverse(reversed)
@@ -401,7 +401,7 @@ func (d *decoder) fill(code byte, items []any) error {
 			return err
 		}
 	}
-	return d.fail("items are put into %s, which takes none of this kind", Describe(into))
+	return d.fail("items are added to %s, which does not support them", Describe(into))
 }
 
 func (d *decoder) entries(to []Entry, items []any) ([]Entry, error) {
@@ -428,7 +428,7 @@ func (d *decoder) stackGlobal() error {
 	module, ok1 := items[0].(string)
 	name, ok2 := items[1].(string)
 	if !ok1 || !ok2 {
-		return d.fail("a name is no string")
+		return d.fail("a name is not a string")
 	}
 	return d.global(module, name)
 }
@@ -441,7 +441,7 @@ func (d *decoder) call() error {
 	function, ok1 := items[0].(Global)
 	args, ok2 := items[1].(*Tuple)
 	if !ok1 || !ok2 {
-		return d.fail("a call is not of a name with a tuple of arguments")
+		return d.fail("a call does not consist of a name and a tuple of arguments")
 	}
 	d.push(&Call{Func: function, Args: args})
 	return nil
@@ -458,7 +458,7 @@ func (d *decoder) build() error {
 	}
 	made, ok := into.(*Call)
 	if !ok || made.State != nil || !d.rules.Fills(made.Func) {
-		return d.fail("state is given to %s, which takes none or has some", Describe(into))
+		return d.fail("state is set on %s, which does not support it or has state already", Describe(into))
 	}
 	made.State = state
 	return nil
@@ -479,7 +479,7 @@ func (d *decoder) get(i uint64, err error) error {
 	}
 	v, ok := d.memo[uint32(i)]
 	if !ok {
-		return d.fail("nothing was kept under number %d", i)
+		return d.fail("memo entry %d does not exist", i)
 	}
 	if id := Identity(v); id != nil {
 		d.shared[id] = true

@@ -77,7 +77,7 @@ func TestLengthsOfPickles(t *testing.T) {
 		require.Zero(t, n, i)
 	}
 	_, err = Length("load", []byte("\x80\x02\xff."))
-	require.ErrorContains(t, err, "byte 2, 0xff, is no opcode")
+	require.ErrorContains(t, err, "byte 2, 0xff, is not an opcode")
 }
 
 func TestModulesAreRenamed(t *testing.T) {

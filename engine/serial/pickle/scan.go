@@ -87,7 +87,7 @@ func Length(op string, data []byte) (int, error) {
 	for at := 0; ; {
 		n := next(data[at:])
 		if n < 0 {
-			return 0, status.Runtimef("%s: the pickle is damaged: byte %d, %#02x, is no opcode", op, at, data[at])
+			return 0, status.Runtimef("%s: the pickle is damaged: byte %d, %#02x, is not an opcode", op, at, data[at])
 		}
 		if n == 0 {
 			return 0, nil

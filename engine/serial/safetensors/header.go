@@ -51,7 +51,7 @@ func members(text string) ([]member, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("it goes on after its end")
+		return nil, fmt.Errorf("it has extra data after its end")
 	}
 	return all, nil
 }
@@ -59,7 +59,7 @@ func members(text string) ([]member, error) {
 func checkMetadata(op string, pairs []member) error {
 	for _, m := range pairs {
 		if len(m.value) == 0 || m.value[0] != '"' {
-			return status.Valuef("%s: the metadata has %.100s under %.100q; only text can be stored", op, m.value, m.key)
+			return status.Valuef("%s: the metadata has %.100s under %.100q; only strings are supported", op, m.value, m.key)
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (f *File) entry(m member) (*entry, error) {
 	e.begin, e.end = offsets[0], offsets[1]
 	need, err := e.bytes()
 	if err != nil || need != e.end-e.begin {
-		return nil, f.invalid("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v give it", m.key, status.Textf("%v", e.shape), name, e.end-e.begin, offsets)
+		return nil, f.invalid("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v specify", m.key, status.Textf("%v", e.shape), name, e.end-e.begin, offsets)
 	}
 	return e, nil
 }
@@ -158,7 +158,7 @@ func (e *entry) bytes() (int64, error) {
 		return 0, nil
 	}
 	if total%8 != 0 {
-		return 0, fmt.Errorf("%d bits are no whole bytes", total)
+		return 0, fmt.Errorf("%d bits are not a multiple of 8", total)
 	}
 	return int64(total / 8), nil
 }
@@ -179,7 +179,7 @@ func (f *File) checkOffsets(data int64) error {
 		at = e.end
 	}
 	if at != f.source.Size {
-		return status.Runtimef("%s: the header describes %d bytes of data, and the file has %d: it is damaged or cut short", f.op, at-data, f.source.Size-data)
+		return status.Runtimef("%s: the header describes %d bytes of data, and the file has %d: it is damaged or truncated", f.op, at-data, f.source.Size-data)
 	}
 	return nil
 }

@@ -66,13 +66,13 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 		order[i] = i
 		switch {
 		case weight(t.DType()) < 0:
-			return nil, status.Typef("%s: tensor %.100q has dtype %v, which safetensors files cannot hold; convert it first", op, names[i], t.DType())
+			return nil, status.Typef("%s: tensor %.100q has dtype %v, which the safetensors format does not support; convert it first", op, names[i], t.DType())
 		case !launch.Known(t) || t.Layout() != tensor.Strided:
 			return nil, status.Runtimef("%s: tensor %.100q is a %v one on device %v; only strided tensors with elements can be saved", op, names[i], t.Layout(), t.Device())
 		case !utf8.ValidString(names[i]):
 			return nil, status.Valuef("%s: the name %.100q is not UTF-8", op, names[i])
 		case names[i] == metadataKey:
-			return nil, status.Valuef("%s: %q cannot be a tensor's name: it stands for the file's metadata", op, names[i])
+			return nil, status.Valuef("%s: %q cannot be a tensor's name: it is reserved for the metadata", op, names[i])
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
@@ -92,7 +92,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 	for _, i := range order {
 		t := tensors[i]
 		if seen[names[i]] {
-			return nil, status.Valuef("%s: the name %.100q was given twice", op, names[i])
+			return nil, status.Valuef("%s: the name %.100q occurs twice", op, names[i])
 		}
 		seen[names[i]] = true
 		if header.Len() > 1 {
@@ -181,7 +181,7 @@ func writeMetadata(header *strings.Builder, op, metadata string) error {
 		err = errors.New("it is not UTF-8")
 	}
 	if err != nil {
-		return status.Valuef("%s: the metadata is no JSON object: %v", op, err)
+		return status.Valuef("%s: the metadata is not a JSON object: %v", op, err)
 	}
 	if err := checkMetadata(op, pairs); err != nil {
 		return err
@@ -218,7 +218,7 @@ func Open(op string, source *file.Source, budget *file.Budget) (*File, error) {
 	}
 	length := binary.LittleEndian.Uint64(head)
 	if length > maxHeader || int64(length) > source.Size-8 {
-		return nil, status.Runtimef("%s: the header's length is given as %d bytes, and the file has %d (at most %d are allowed); it is no safetensors file, or damaged", op, length, source.Size, maxHeader)
+		return nil, status.Runtimef("%s: the header's length is given as %d bytes, and the file has %d (at most %d are allowed); it is not a safetensors file, or it is damaged", op, length, source.Size, maxHeader)
 	}
 	if err := budget.Spend(headerCost * int64(length)); err != nil {
 		return nil, err

@@ -124,7 +124,7 @@ func TestInvalidHeaders(t *testing.T) {
 		"overlap":          {`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3, "ends at byte 2"},
 		"data left over":   {`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 2, "describes 1 bytes of data, and the file has 2"},
 		"data missing":     {`{"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, 2, "describes 9 bytes of data, and the file has 2"},
-		"metadata":         {`{"__metadata__":{"a":1}}`, 0, "only text"},
+		"metadata":         {`{"__metadata__":{"a":1}}`, 0, "only strings"},
 		"metadata no dict": {`{"__metadata__":[]}`, 0, "__metadata__"},
 		"half a byte":      {`{"a":{"dtype":"F4","shape":[1],"data_offsets":[0,1]}}`, 1, "shape [1] and dtype F4"},
 	} {
@@ -159,9 +159,9 @@ func TestUnsupportedValuesAreNotSaved(t *testing.T) {
 		metadata string
 		fact     string
 	}{
-		{[]string{"a"}, nil, "", "1 names were given for 0 tensors"}, {[]string{"a", "a"}, []*tensor.Tensor{x, x}, "", `"a" was given twice`},
+		{[]string{"a"}, nil, "", "1 names were given for 0 tensors"}, {[]string{"a", "a"}, []*tensor.Tensor{x, x}, "", `"a" occurs twice`},
 		{[]string{"c"}, []*tensor.Tensor{c}, "", "complex128"}, {[]string{"__metadata__"}, []*tensor.Tensor{x}, "", "metadata"},
-		{nil, nil, `[1]`, "no JSON object"}, {nil, nil, `{"a":1}`, "only text"},
+		{nil, nil, `[1]`, "not a JSON object"}, {nil, nil, `{"a":1}`, "only strings"},
 	} {
 		_, err := New("save", try.names, try.tensors, try.metadata)
 		require.ErrorContains(t, err, try.fact)

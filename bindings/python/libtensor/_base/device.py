@@ -22,21 +22,21 @@ class device:
     def __new__(cls, type=None, index=None, *, device=None):
         if device is not None:
             if type is not None:
-                raise TypeError("device(): 'type' and 'device' are the same argument; give one of them")
+                raise TypeError("device(): 'type' and 'device' are the same argument; pass only one of them")
             type = device
         if isinstance(type, cls):
             return type
         self = object.__new__(cls)
         if isinstance(type, int) and not isinstance(type, bool):
             if index is not None:
-                raise TypeError("device(): an ordinal alone, or a type with an index")
+                raise TypeError("device(): expected an index alone, or a type and an index")
             parsed = parse(f"cuda:{type}")
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, int or torch.device, not {type.__class__.__name__}")
         elif index is None:
             parsed = parse(type)
         elif ":" in type:
-            raise RuntimeError(f"device(): type '{type}' already has an index; another one, {index}, was given")
+            raise RuntimeError(f"device(): type '{type}' already has an index; but index {index} was passed too")
         else:
             parsed = parse(f"{type}:{index}")
         return self._set(parsed)

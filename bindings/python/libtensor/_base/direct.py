@@ -43,7 +43,7 @@ FUNCTIONS = (
 def load():
     """Loads libtensor_direct.so."""
     if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * ctypes.sizeof(c_void_p):
-        raise ImportError("libtensor works with CPython in its usual build, whose objects begin with a count and a class")
+        raise ImportError("libtensor requires a standard build of CPython (not free-threaded, no Py_TRACE_REFS)")
     paths = [os.path.join(folder, "libtensor_direct.so") for folder in (os.path.dirname(path), *folders())]
     for each in paths:
         if os.path.exists(each):
@@ -68,7 +68,7 @@ NodeBase = bind("node_base", py_object)()
 functions = [address("tensor_" + name) for name in FUNCTIONS]
 state = bind("state", c_void_p, c_void_p, c_int)((c_void_p * len(functions))(*functions), len(functions))
 if state is None:
-    raise ImportError("libtensor_direct.so is of another build than this package")
+    raise ImportError("libtensor_direct.so is from another build than this package; reinstall the package")
 d_start, d_help = (bind(name, c_bool, c_void_p, py_object) for name in ("start", "help"))
 d_convert = bind("convert", None, c_void_p, c_char, py_object)
 d_plain = bind("plain", c_bool, c_void_p, py_object)
@@ -87,13 +87,13 @@ def start(tensor, size, dtypes, cpu):
     """Passes the classes and constants of the Python side to C."""
     _overrides.Tensor = tensor
     if not d_start(state, (tensor, size, dtypes, cpu, failure, _overrides.dispatch, _overrides.NOBODY)):
-        raise ImportError("libtensor_direct.so is of another build than this package")
+        raise ImportError("libtensor_direct.so is from another build than this package; reinstall the package")
 
 
 def help_with(*functions):
     """Passes the functions that report invalid arguments and that create other objects than tensors, in the order of direct_help."""
     if not d_help(state, functions):
-        raise ImportError("libtensor_direct.so is of another build than this package")
+        raise ImportError("libtensor_direct.so is from another build than this package; reinstall the package")
 
 
 def kin(cls):
@@ -110,7 +110,7 @@ def plain(cls):
     """
     cls.__torch_function__ = _overrides.disabled_torch_function
     if not d_plain(state, cls):
-        raise ImportError(f"libtensor_direct.so has no room for another plain subclass of Tensor, {cls.__name__}")
+        raise ImportError(f"libtensor_direct.so supports no further subclass of Tensor: {cls.__name__}")
     return cls
 
 

@@ -35,7 +35,7 @@ class dtype:
 
             return numpy.dtype(ml_dtypes.bfloat16)
         if self not in OF_NUMPY:
-            raise AttributeError(f"NumPy has no dtype for {self}, only for {', '.join(d.name for d in OF_NUMPY)}")
+            raise AttributeError(f"NumPy has no dtype for {self}; it has dtypes for {', '.join(d.name for d in OF_NUMPY)}")
         import numpy
 
         return numpy.dtype(self.name)
@@ -174,7 +174,7 @@ def of_numpy(value):
 
     found = of_type(numpy.dtype(value))
     if found is None:
-        raise TypeError(f"a tensor has no dtype {numpy.dtype(value)}; those of NumPy's that it has: {', '.join(d.name for d in OF_NUMPY)}")
+        raise TypeError(f"NumPy dtype {numpy.dtype(value)} is not supported; supported are {', '.join(d.name for d in OF_NUMPY)}")
     return found
 
 

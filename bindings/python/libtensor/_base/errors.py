@@ -43,6 +43,7 @@ KINDS = {
 
 
 CALLBACK = 11
+SPAWN = "; torch.multiprocessing.get_context('spawn'), also as mp_context= of ProcessPoolExecutor, starts processes without fork()"
 
 
 class Raised(local):
@@ -82,6 +83,8 @@ def failure(status):
     if status == CALLBACK and raised.error:
         return raised.take()
     kind, message, number = KINDS.get(status, RuntimeError), last_error().decode("utf-8", "replace"), last_errno()
+    if kind is ForkedError:
+        message += SPAWN
     return kind(number, message) if number else kind(message)  # with its errno, an OSError is a FileNotFoundError and so on
 
 
@@ -121,4 +124,4 @@ def no_overload(function, signatures, args, kwargs):
 def invertible(tensor):
     """Raises TypeError for dtypes without bitwise inversion."""
     if tensor.is_floating_point() or tensor.is_complex():
-        raise TypeError(f"~ (bitwise_not) is for integer and bool tensors, not {tensor.dtype}")
+        raise TypeError(f"~ (bitwise_not) is only supported for integer and bool tensors, not {tensor.dtype}")

@@ -101,11 +101,11 @@ def refuse_other_pythons():
     """Raises an error in interpreters that the library does not support."""
     if "t" in getattr(sys, "abiflags", ""):  # direct calls count references themselves
         name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-        raise ImportError(f"libtensor needs a Python with the GIL, and this one is free-threaded: use {name} instead of {name}t")
+        raise ImportError(f"libtensor requires Python with the GIL, but this Python is free-threaded: use {name} instead of {name}t")
     try:
         os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):
-        raise ImportError("libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use python:3-slim, say") from None
+        raise ImportError("libtensor requires glibc, but this Python is built for musl (Alpine Linux): use an image such as python:3-slim") from None
 
 
 def load():

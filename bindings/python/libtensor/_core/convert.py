@@ -44,7 +44,7 @@ def scalar(value, function, argument):
         return value
     if isinstance(value, Tensor):
         if value.numel() != 1:
-            raise RuntimeError(f"{function}(): argument '{argument}' must be a number; a tensor with {value.numel()} elements is none")
+            raise RuntimeError(f"{function}(): argument '{argument}' must be a number, not a tensor with {value.numel()} elements")
         return value.item()
     base = next((b for b in (int, float, complex) if isinstance(value, b)), None)
     number = base(value) if base else foreign(value)
@@ -95,10 +95,10 @@ def text(value, function, argument):
     """Returns the bytes of a string."""
     if isinstance(value, str):
         if "\0" in value:
-            raise ValueError(f"{function}(): argument '{argument}' must not have NUL characters")
+            raise ValueError(f"{function}(): argument '{argument}' must not contain NUL characters")
         return value.encode("utf-8", "surrogateescape")  # file names may contain any bytes
     if argument == "reduction":  # `reduction` of losses
-        raise ValueError(f"{function}(): {value} is not a valid value for reduction; give 'none', 'mean' or 'sum'")
+        raise ValueError(f"{function}(): {value} is not a valid value for reduction; use 'none', 'mean' or 'sum'")
     raise wrong_type(function, argument, "str", value)
 
 

@@ -33,7 +33,7 @@ class Owner:
     def __getattr__(self, name):
         kind = type(self).__name__
         if name == "_h":
-            raise TypeError(f"this {kind} was made by object.__new__ and holds nothing; call torch.{kind}() to make one")
+            raise TypeError(f"this {kind} was created by object.__new__ and is empty; call torch.{kind}()")
         raise AttributeError(f"'{kind}' object has no attribute '{name}'")
 
 

@@ -55,6 +55,6 @@ def named(tensor, names, function):
     if isinstance(names, str):
         raise TypeError(f"{function}(): argument 'names' must be a list with a name for each dimension, not the str '{names}'")
     if any(name is ... or isinstance(name, str) and name == "..." for name in names):
-        raise RuntimeError(f"{function}(): an ellipsis stands for names that a tensor has, and a new one has none; None names no dimension")
+        raise RuntimeError(f"{function}(): an ellipsis in names is only supported for existing tensors; use None for a dimension without a name")
     with in_name_of(function):
         return tensor.rename_(*names)

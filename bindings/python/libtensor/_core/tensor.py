@@ -122,7 +122,7 @@ class Tensor(_direct.TensorBase):
         """
         if dim is None or not isinstance(self, Tensor):
             if isinstance(self, Tensor) and self.layout is not _dtypes.strided:
-                raise RuntimeError(f"{self.layout} tensors do not have strides; those of their parts, such as values(), do")
+                raise RuntimeError(f"{self.layout} tensors do not have strides; their parts, such as values(), do")
             raise no_tensor(self, "stride")
         return self.stride()[wrapped_dim(dim, self, "stride()")]
 
@@ -168,7 +168,7 @@ class Tensor(_direct.TensorBase):
     def nbytes(self):
         """The size of all elements in bytes. Raises RuntimeError for sparse tensors."""
         if self.layout is not _dtypes.strided:
-            raise RuntimeError(f"nbytes is not defined for {self.layout} tensors; add up those of their parts, such as values()")
+            raise RuntimeError(f"nbytes is not defined for {self.layout} tensors; add the nbytes of their parts, such as values()")
         return self.numel() * self.itemsize
 
     @property

@@ -23,7 +23,7 @@ class NotThere(TypeError):
     """A function or an argument that is not implemented."""
 
 
-NOTHING, EMPTY = "libtensor has no function of this meaning", "an empty axis is not there for such a tensor"
+NOTHING, EMPTY = "libtensor has no equivalent function", "an empty axis is not supported for this tensor"
 
 WIDE = {float32: float64, complex64: complex128}
 
@@ -47,7 +47,7 @@ def as_arrays(*values):
     values = [as_array(value, *values) for value in values]
     first = next((value for value in values if isinstance(value, Tensor)), None)
     if first is None:
-        raise NotThere("no operand is a tensor, and out= is none that NumPy could write to")
+        raise NotThere("no operand is a tensor, and out= is not an array that NumPy can write to")
     return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in values]
 
 
@@ -125,9 +125,9 @@ def argsort(a, axis=-1, kind=None, *, stable=None):
 
 def quantile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
     if isinstance(axis, tuple):
-        raise NotThere("several axes are not there for such a tensor")
+        raise NotThere("several axes are not supported for this tensor")
     if method not in INTERPOLATIONS:
-        raise NotThere(f"method {method!r} is not there for such a tensor; those that are: {', '.join(INTERPOLATIONS)}")
+        raise NotThere(f"method {method!r} is not supported for this tensor; supported are {', '.join(INTERPOLATIONS)}")
     wide = a.to(float32) if a.dtype.itemsize == 2 else a
     made = _f.quantile(wide, q.to(wide.dtype) if isinstance(q, Tensor) else q, axis, keepdims, interpolation=method)
     return into(out, made.to(a.dtype))
@@ -216,7 +216,7 @@ def triangle(function):
 
 def split(ary, indices_or_sections, axis=0):
     if isinstance(indices_or_sections, int) and ary.size(axis) % indices_or_sections:
-        raise ValueError(f"numpy.split: {ary.size(axis)} elements along axis {axis} are no {indices_or_sections} equal parts; array_split takes them")
+        raise ValueError(f"numpy.split: {ary.size(axis)} elements along axis {axis} cannot be split into {indices_or_sections} equal parts; use array_split")
     return array_split(ary, indices_or_sections, axis)
 
 
@@ -266,7 +266,7 @@ def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 def nonzero(a):
     if not a.dim():
-        raise ValueError("numpy.nonzero: a tensor without dimensions has no positions; atleast_1d(t).nonzero() gives some")
+        raise ValueError("numpy.nonzero: not supported for 0-dim tensors; use atleast_1d(t).nonzero()")
     return compose.nonzero(a, as_tuple=True)
 
 
@@ -331,7 +331,7 @@ def meshgrid(*xi, indexing="xy"):
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if not copy:
-        raise NotThere("copy=False is not there for such a tensor")
+        raise NotThere("copy=False is not supported for this tensor")
     return _f.nan_to_num(x, nan, posinf, neginf)
 
 
@@ -563,9 +563,9 @@ def into(out, made):
     if out is None:
         return made
     if made.requires_grad:
-        raise NotThere("out= takes no result with a gradient")
+        raise NotThere("out= is not supported for results that require grad")
     if not _f.can_cast(made.dtype, out.dtype):
-        raise NotThere(f"out= of {out.dtype} takes no result of {made.dtype}")
+        raise NotThere(f"out= has dtype {out.dtype}, but the result has {made.dtype}")
     return out.copy_(made)
 
 
@@ -583,19 +583,19 @@ def elements(name, *inputs, out=None, where=True, dtype=None):
     if where is True:
         return into(out, made)
     if out is None:
-        raise NotThere("where= needs out=, which has the other elements")
+        raise NotThere("where= requires out=")
     return into(out, _f.where(as_array(where, out[0]), made, out[0]))
 
 
 def reduce(name, array, axis=0, dtype=None, out=None, keepdims=False):
     if name not in SUMS:
-        raise NotThere(f"reduce is there for {', '.join(SUMS)}")
+        raise NotThere(f"reduce is supported for {', '.join(SUMS)}")
     return into(out, SUMS[name](*cast_all([array], dtype), tuple(range(array.dim())) if axis is None else axis, keepdim=keepdims))
 
 
 def accumulate(name, array, axis=0, dtype=None, out=None):
     if name not in RUNNING:
-        raise NotThere(f"accumulate is there for {', '.join(RUNNING)}")
+        raise NotThere(f"accumulate is supported for {', '.join(RUNNING)}")
     return into(out, RUNNING[name](*cast_all([array], dtype), axis))
 
 
@@ -625,9 +625,9 @@ def check_axes(name, given):
         several = axes if isinstance(axes, (tuple, list)) else () if axes is None else (axes,)
         for axis in several:
             if isinstance(axis, bool) or not -n <= index(axis) < n:
-                raise TypeError(f"numpy.{name}: an axis is an integer, not {axis}") if isinstance(axis, bool) else AxisError(axis, n)
+                raise TypeError(f"numpy.{name}: axis must be an integer, not {axis}") if isinstance(axis, bool) else AxisError(axis, n)
         if len({axis % n for axis in several}) < len(several):
-            raise ValueError(f"numpy.{name}: an axis is there twice in {axes}")
+            raise ValueError(f"numpy.{name}: duplicate value in axis {axes}")
 
 
 def checked(function, name):
@@ -639,8 +639,8 @@ def checked(function, name):
             bound = parameters.bind(*args, **kwargs)
         except TypeError as error:
             extra = ", ".join(kwargs.keys() - parameters.parameters)
-            said = f"argument {extra} is not there for such a tensor" if extra else f"{error}, for such a tensor"
-            raise NotThere(f"{said}; those that are: {', '.join(parameters.parameters)}") from None
+            said = f"argument {extra} is not supported for this tensor" if extra else f"{error}, for this tensor"
+            raise NotThere(f"{said}; supported are {', '.join(parameters.parameters)}") from None
         bound.apply_defaults()
         given = bound.arguments
         if given.get("axis") == ():

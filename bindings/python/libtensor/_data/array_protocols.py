@@ -93,9 +93,9 @@ class Lent:
     def of_plain(self, tensor):
         try:
             if tensor.has_names():
-                raise TypeError("an array has no names for its dimensions; rename(None) gives the tensor without them")
+                raise TypeError("NumPy does not support named dimensions; use rename(None) to drop the names")
             if tensor.dtype is _dtypes.bfloat16:
-                raise TypeError("NumPy has no bfloat16; float() converts")
+                raise TypeError("NumPy has no bfloat16; convert with float()")
             return to_numpy(tensor)
         except (BufferError, RuntimeError, TypeError) as error:
             self.refused = str(error)  # the exception itself would form a reference cycle with this frame
@@ -145,10 +145,10 @@ def stand_in(name, lent, find, args, kwargs):
 
     try:
         if any(not isinstance(owner, Tensor) for owner in lent.owners):
-            raise array_functions.NotThere("out= is an array, into which such a tensor is not written")
+            raise array_functions.NotThere("out= is an array, which cannot take the result for this tensor")
         result = find(array_functions)(*tensors_of(args), **{key: tensors_of(value) for key, value in kwargs.items()})
     except array_functions.NotThere as missing:
-        raise TypeError(f"{name}(): {missing}. NumPy cannot take over: {lent.refused}") from None
+        raise TypeError(f"{name}(): {missing}. NumPy cannot compute it either: {lent.refused}") from None
     return _overrides.converted(result, lent.kind())
 
 

@@ -41,7 +41,7 @@ destructor = cast(discard, c_void_p).value
 
 def export(tensor):
     if tensor.device.type != "cpu":
-        raise RuntimeError(f"to_arrow: the tensor is on {tensor.device}, not on the cpu; cpu() copies it")
+        raise RuntimeError(f"to_arrow: the tensor is on {tensor.device}, not on the cpu; copy it with cpu()")
     if tensor.dim() != 1:
         raise ValueError(
             f"to_arrow: an Arrow array has one dimension, and the tensor of sizes {list(tensor.shape)} has {tensor.dim()}; "
@@ -73,7 +73,7 @@ def from_arrow(array):
         stream = array.__arrow_c_stream__()
         status = c_import_stream(capsule_pointer(stream, STREAM), cell.address)
     else:
-        raise TypeError(f"from_arrow(): an object with __arrow_c_array__ or __arrow_c_stream__ is needed, not {type(array).__name__}")
+        raise TypeError(f"from_arrow(): expected an object with __arrow_c_array__ or __arrow_c_stream__, not {type(array).__name__}")
     if status:
         raise failure(status)
     made = wrap(cell.p)

@@ -17,13 +17,13 @@ def cumulative(name, function, x, axis, dtype, first):
     """Returns a cumulative sum or product, with an initial value unless that is None."""
     if axis is None:
         if checked(x, name, "x").dim() != 1:
-            raise ValueError(f"{name}(): axis must be given for a tensor of {x.dim()} dimensions; only of one is it known")
+            raise ValueError(f"{name}(): axis is required for a tensor of {x.dim()} dimensions")
         axis = 0
     made = function(checked(x, name, "x"), axis, dtype=summed(name, x, dtype))
     if first is None:
         return made
     if not made.dim():
-        raise ValueError(f"{name}(): include_initial puts an element before others of a dimension, and x has none")
+        raise ValueError(f"{name}(): include_initial requires x to have at least one dimension")
     shape = list(made.shape)
     shape[axis] = 1
     return _f.cat([_f.full(shape, first, dtype=made.dtype, device=made.device), made], axis)
@@ -36,7 +36,7 @@ def expand_dims(x, /, axis):
     n = checked(x, "expand_dims", "x").dim() + len(axis)
     places = sorted({place % n for place in axis if -n <= place < n})
     if len(places) < len(axis):
-        raise IndexError(f"expand_dims(): axis {axis} must be {len(axis)} different positions in a result of {n} dimensions")
+        raise IndexError(f"expand_dims(): axis {axis} must contain {len(axis)} different axes of a result of {n} dimensions")
     for place in places:
         x = _f.unsqueeze(x, place)
     return x

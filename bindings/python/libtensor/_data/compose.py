@@ -21,7 +21,7 @@ def nonzero(input, *, out=None, as_tuple=False):
         return _f.nonzero(input, out=out)
     input = checked(input, "nonzero", "input")
     if out is not None:
-        raise RuntimeError("nonzero(): does not support the out kwarg when as_tuple is True; as_tuple=False does")
+        raise RuntimeError("nonzero(): does not support the out kwarg when as_tuple is True; use as_tuple=False")
     return _f.unbind(_f.nonzero(input if input.dim() else _f.unsqueeze(input, 0)), 1)
 
 
@@ -85,7 +85,7 @@ def tensordot(a, b, dims=2, out=None):
     if not sequence(dims):
         return _f.tensordot(a, b, dims, out=out)
     if len(dims) != 2:
-        raise RuntimeError(f"tensordot(): dims must be a number or two lists of dimensions, not {len(dims)} of them")
+        raise RuntimeError(f"tensordot(): dims must be an int or two lists of dimensions, not {len(dims)} lists")
     return _f.tensordot(a, b, *dims, out=out)
 
 

@@ -52,8 +52,8 @@ def warn_of_copy(function, data):
     """Warns if a tensor is copied as data."""
     if isinstance(data, Tensor):
         warn(
-            f"{function}: data is a tensor, whose autograd graph the copy does not belong to; "
-            "use data.detach().clone(), with requires_grad_() if it should require grad"
+            f"{function}: to copy construct from a tensor, it is recommended to use data.detach().clone() or "
+            "data.detach().clone().requires_grad_(True)"
         )
 
 
@@ -119,7 +119,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
             return made.to(dtype=dtype, device=device, copy=True)
         converted = made.to(dtype=dtype, device=device)
         if copy is False and converted.data_ptr() != made.data_ptr():
-            raise ValueError("asarray(): the conversion to another dtype or device needs a copy, which copy=False forbids")
+            raise ValueError("asarray(): the conversion to another dtype or device requires a copy, which copy=False forbids")
         return converted
     try:
         view = None if isinstance(obj, (str, list, tuple)) else memoryview(obj)
@@ -156,7 +156,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     try:
         view = _interop.Buffer(buffer)
     except TypeError:
-        raise ValueError(f"frombuffer(): argument 'buffer' has no buffer protocol: {type(buffer).__name__}") from None
+        raise ValueError(f"frombuffer(): argument 'buffer' must support the buffer protocol, which {type(buffer).__name__} does not") from None
     try:
         if view.nbytes == 0 or count == 0:
             raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
@@ -204,7 +204,7 @@ def legacy(wanted, args, device=None):
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         return _f.empty(args or (0,), dtype=dtype, device=device)
     if len(args) != 1:
-        raise TypeError(f"Tensor(): sizes, or one sequence, tensor or storage, not {', '.join(type(a).__name__ for a in args)}")
+        raise TypeError(f"Tensor(): expected sizes, or one sequence, tensor or storage, but got {', '.join(type(a).__name__ for a in args)}")
     data = args[0]
     if isinstance(data, Size):
         return _f.empty(data, dtype=dtype, device=device)
@@ -276,7 +276,7 @@ def set_default_tensor_type(t):
     """Sets the default dtype and device from a legacy class or its name, such as torch.DoubleTensor or torch.cuda.FloatTensor."""
     warn_once("set_default_tensor_type: deprecated, as in PyTorch; use set_default_dtype() and set_default_device()")
     if isinstance(t, _dtypes.dtype):
-        raise TypeError(f"set_default_tensor_type(): invalid type object: a legacy class or its name is needed, not {t}; use set_default_dtype({t})")
+        raise TypeError(f"set_default_tensor_type(): invalid type object: expected a legacy class or its name, not {t}; use set_default_dtype({t})")
     dtype, device = type_named(t) if isinstance(t, str) else (t.dtype, t.device or "cpu")
     _f.set_default_dtype(dtype)
     if "cuda" in (device, _device.default().type):

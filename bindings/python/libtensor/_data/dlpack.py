@@ -97,8 +97,8 @@ def capsule_of(ext, copy):
 def consume(capsule):
     """Returns the tensor that shares the memory of a capsule."""
     if type(capsule).__name__ != "PyCapsule":
-        raise TypeError(f"from_dlpack(): an object with __dlpack__ or a DLPack capsule is needed, not {type(capsule).__name__}")
-    raise ValueError("from_dlpack(): the capsule was consumed before, or holds no DLPack tensor")
+        raise TypeError(f"from_dlpack(): expected an object with __dlpack__ or a DLPack capsule, not {type(capsule).__name__}")
+    raise ValueError("from_dlpack(): the capsule was consumed before, or does not contain a DLPack tensor")
 
 
 # ---------------------------------------------------------------------------------------------------------------- NumPy
@@ -130,8 +130,8 @@ def from_other(array):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     if numpy is not None and hasattr(array, "filled") and numpy.ma.is_masked(array):
         raise ValueError(
-            f"{numpy.ma.count_masked(array)} of {array.size} elements of the array are masked, which tensors do not have; "
-            "filled(value) gives an array with a value for them, compressed() one without them"
+            f"{numpy.ma.count_masked(array)} of {array.size} elements of the array are masked, which tensors do not support; "
+            "use filled(value) to replace them, or compressed() to drop them"
         )
     return from_interface(array)
 
@@ -192,10 +192,13 @@ def from_numpy_slowly(array):
 def find_from_tensor():
     """Returns the function that converts tensors to NumPy arrays. Before 2.1 NumPy reads DLPack as read-only memory."""
     global from_tensor
-    import numpy
+    try:
+        import numpy
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("numpy(): NumPy is not installed; pip install numpy", name="numpy") from error
 
     def refuse(tensor):
-        raise BufferError("this NumPy does not take DLPack with a version")
+        raise BufferError("this NumPy does not support versioned DLPack")
 
     from_tensor = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
 
@@ -234,6 +237,6 @@ def array(tensor, dtype, copy):
     found = to_numpy(tensor)
     if dtype is not None and found.dtype != dtype:
         if copy is False:
-            raise ValueError("a conversion to another dtype needs a copy, which copy=False forbids")
+            raise ValueError("a conversion to another dtype requires a copy, which copy=False forbids")
         return found.astype(dtype)
     return found.copy() if copy else found

@@ -331,7 +331,7 @@ def draw(*tensors, labels=None):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"draw: argument 'tensors' must be tensors, not {type(tensor).__name__}")
     if len(tensors) > len(PALETTE):
-        raise ValueError(f"draw: a picture has colours for {len(PALETTE)} tensors, not {len(tensors)}")
+        raise ValueError(f"draw: at most {len(PALETTE)} tensors are supported, but got {len(tensors)}")
     if isinstance(labels, str):
         raise TypeError("draw: argument 'labels' must be a list with a string for each tensor, not a string")
     labels = [f"tensor {i}" if len(tensors) > 1 else "tensor" for i in range(len(tensors))] if labels is None else list(map(str, labels))

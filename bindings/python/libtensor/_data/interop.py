@@ -38,7 +38,7 @@ def of_format(view):
     """Returns the dtype for the format of a memoryview, None for other formats. `itemsize` is the number of bytes of an element."""
     order = view.format[:1] if view.format[:1] in "@=<>!" else ""
     if order in (">", "!") and view.itemsize > 1:
-        raise ValueError(f"asarray(): the buffer's elements, of the format {view.format!r}, have another byte order than this machine's")
+        raise ValueError(f"asarray(): the buffer's elements, of the format {view.format!r}, do not have the native byte order")
     found = f"{KINDS.get(view.format.removeprefix(order))}{view.itemsize}"
     return FROM_TYPESTR.get("<" + found) or FROM_TYPESTR.get("|" + found)
 
@@ -146,7 +146,7 @@ def interface_of(data, name="__array_interface__"):
             raise TypeError(f"{name} of {kind}: '{key}' must be {wanted}, not {value!r}")
     size, stride, (address, read_only) = interface["shape"], interface.get("strides"), interface["data"]
     if stride is not None and len(stride) != len(size):
-        raise ValueError(f"{name} of {kind}: {len(stride)} strides {stride} were given for {len(size)} sizes {size}")
+        raise ValueError(f"{name} of {kind}: {len(stride)} strides {stride} for {len(size)} sizes {size}")
     if not 0 <= address.__index__() < 2**64 or not address and 0 not in size:
         raise ValueError(f"{name} of {kind}: the address {address} is invalid for elements of shape {size}")
     return interface["typestr"], size, stride, address.__index__(), bool(read_only)
@@ -174,13 +174,12 @@ def from_interface(data, name="__array_interface__", device="cpu"):
     if dtype is None:
         if text.startswith(FOREIGN_ORDER):
             raise ValueError(
-                f"given numpy array has byte order different from the native byte order ('{text}'), which tensors do not have; "
-                "array.byteswap().view(array.dtype.newbyteorder()) has the native one, and tensor(array) copies in it"
+                f"given numpy array has byte order different from the native byte order ('{text}'), which tensors do not support; "
+                "use array.byteswap().view(array.dtype.newbyteorder()), or tensor(array), which copies"
             )
         if text == "|O":
             raise TypeError(
-                "can't convert an array of type '|O', of Python's objects; astype() converts it where these are numbers, and "
-                "tensor() takes its tolist()"
+                "can't convert an array of Python objects (type '|O'); convert it with astype(), or pass its tolist() to tensor()"
             )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     alignment = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
@@ -311,17 +310,17 @@ def raw_bytes(tensor):
 def elements(tensor):
     """Returns the bytes of the elements, for tobytes() and bytes()."""
     if tensor.layout is not _dtypes.strided:
-        raise NotImplementedError(f"tobytes is not implemented for {tensor.layout.name} tensors; to_dense() converts")
+        raise NotImplementedError(f"tobytes is not implemented for {tensor.layout.name} tensors; convert with to_dense()")
     if tensor.is_quantized:
-        raise NotImplementedError("tobytes is not implemented for quantized tensors; int_repr() has their integers, dequantize() their numbers")
+        raise NotImplementedError("tobytes is not implemented for quantized tensors; use int_repr() or dequantize()")
     if tensor.is_meta:
-        raise NotImplementedError("a meta tensor has a shape and no bytes")
+        raise NotImplementedError("a meta tensor has no data")
     return raw_bytes(tensor)
 
 
 def strides(tensor):
     if tensor.layout is not _dtypes.strided:
-        raise AttributeError(f"strides: a tensor of layout {tensor.layout.name} has none")
+        raise AttributeError(f"strides: not supported for tensors of layout {tensor.layout.name}")
     return tuple(step * tensor.dtype.itemsize for step in tensor.stride())
 
 
@@ -339,9 +338,9 @@ def no_buffer(tensor, flags):
     if tensor.is_conj() or tensor.is_neg():
         raise BufferError("Can't export tensors with the conjugate or the negative bit set; resolve_conj() and resolve_neg() compute the elements")
     if _f.lend(tensor)[2] and flags & WRITABLE:
-        raise BufferError("the tensor is read-only, and a buffer to write to was asked for; clone() copies it")
+        raise BufferError("the tensor is read-only, but a writable buffer was requested; clone() it")
     raise BufferError(
-        f"a contiguous buffer was asked for, and the tensor of sizes {list(tensor.shape)} has strides {list(tensor.stride())}; contiguous() copies it"
+        f"a contiguous buffer was requested, but the tensor of sizes {list(tensor.shape)} has strides {list(tensor.stride())}; call contiguous() first"
     )
 
 
@@ -352,7 +351,7 @@ def storage_of_buffer(buffer, byte_order, count, offset, dtype):
     raw = memoryview(buffer).cast("B")[offset:]
     nbytes = len(raw) // dtype.itemsize * dtype.itemsize if count < 0 else count * dtype.itemsize
     if nbytes > len(raw):
-        raise ValueError(f"from_buffer: {count} elements of {dtype} need {nbytes} bytes, and after offset {offset} there are {len(raw)}")
+        raise ValueError(f"from_buffer: {count} elements of {dtype} require {nbytes} bytes, but {len(raw)} follow offset {offset}")
     made = _f.untyped_storage(_f.from_data(bytes(raw[:nbytes]) if nbytes else None, (nbytes,), dtype=_dtypes.uint8))
     if byte_order not in ("native", sys.byteorder):
         made.byteswap(dtype)

@@ -15,8 +15,8 @@ def plain(key):
         return tuple(map(item, key))
     if key.__class__ is list and stands_for_tuple(key):
         warn(
-            "index: a list that has more than numbers stands for a tuple, which is deprecated; "
-            "use x[tuple(key)], or x[torch.tensor(key)] for positions"
+            "index: using a non-tuple sequence for multidimensional indexing is deprecated; "
+            "use x[tuple(key)], or x[torch.tensor(key)] to index with integers"
         )
         return tuple(map(item, key))
     return item(key)

@@ -32,7 +32,7 @@ def sparse_coo_tensor(
         if size is None:
             size, indices = indices, None
         if indices is not None or size is None:
-            raise TypeError("sparse_coo_tensor(): indices go with values")
+            raise TypeError("sparse_coo_tensor(): indices require values")
         with in_name_of("sparse_coo_tensor"):
             made = _f.zeros(size, dtype=dtype, layout=sparse_coo, device=device)
         return made.requires_grad_() if requires_grad else made
@@ -127,7 +127,7 @@ def empty_coo(function, args, dtype, device):
     """Returns a sparse COO tensor without entries; `args` are its sizes, or a tuple of them."""
     size = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args or (0,)
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in size):
-        raise TypeError(f"{function}: sizes, or indices and values, make a sparse tensor; use sparse_coo_tensor() or to_sparse() for other data")
+        raise TypeError(f"{function}: expected sizes, or indices and values; use sparse_coo_tensor() or to_sparse() for other data")
     return sparse_coo_tensor(size, dtype=dtype, device=device)
 
 

@@ -100,7 +100,7 @@ class Event:
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
         self._id = None
         if interprocess or external:
-            raise NotImplementedError("Event(): events of several processes and of graphs are not available in this version")
+            raise NotImplementedError("Event(): interprocess and external events are not supported")
         self._id, self._device = _f.event_new(_device("cuda"), enable_timing, blocking), None
 
     def __del__(self, free=_f.event_free):

@@ -76,7 +76,7 @@ def lookup_backend(compiler_fn):
     """Returns a compiler that is a function; raises RuntimeError for a name."""
     if callable(compiler_fn):
         return compiler_fn
-    raise RuntimeError(f"lookup_backend: {compiler_fn!r} is not a compiler: libtensor has none")
+    raise RuntimeError(f"lookup_backend: torch.compile backends such as {compiler_fn!r} are not supported")
 
 
 def register_backend(compiler_fn=None, name=None, tags=()):

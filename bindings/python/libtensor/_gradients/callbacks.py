@@ -19,7 +19,7 @@ numbers = count(1)  # not NULL
 def keep(thing):
     """Returns the number of an object, which is kept until the library calls the deleter."""
     if SUBINTERPRETER:
-        raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
+        raise NotImplementedError("callbacks are not supported in a subinterpreter, which can end before the library")
     number = next(numbers)
     kept[number] = thing
     return number

@@ -176,7 +176,7 @@ class Function:
         if cls.setup_context is not Function.setup_context:
             args, kwargs = bound(cls.forward, args, kwargs)
         if SUBINTERPRETER and is_grad_enabled() and any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
-            raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
+            raise NotImplementedError("callbacks are not supported in a subinterpreter, which can end before the library")
         if level := innermost(args):
             return at_level(level, cls, args, kwargs, Function, applied)
         return applied(cls, cls._backward_cls(), *args, **kwargs)

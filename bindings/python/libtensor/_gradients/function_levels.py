@@ -152,14 +152,14 @@ class Pushed:
         if written is not None:
             tangent = _f.jvp_tangent(written, self.level)
             if tangent is None:
-                raise NotImplementedError("inside jvp: a function wrote to an argument without a tangent; have forward return another tensor")
+                raise NotImplementedError("inside jvp: a function wrote to an argument without a tangent; return another tensor from forward")
             if slope is not None and slope is not tangent:
                 tangent.copy_(slope)
             return written
         if slope is None or not isinstance(output, Tensor):
             return output
         if not isinstance(slope, Tensor):
-            raise RuntimeError(f"the jvp of {self.cls.__name__} returned {type(slope).__name__} where a Tensor or None is expected")
+            raise RuntimeError(f"the jvp of {self.cls.__name__} must return a Tensor or None, not {type(slope).__name__}")
         return _f.jvp_wrap(output, slope, self.level)
 
 

@@ -147,7 +147,7 @@ class Tensor:
 
     @_grad_fn.deleter
     def _grad_fn(self):
-        raise undeletable("_grad_fn", "detach_() takes the tensor out of its graph")
+        raise undeletable("_grad_fn", "use detach_()")
 
     @property
     def _backward_hooks(self):
@@ -159,7 +159,7 @@ class Tensor:
 
     @_backward_hooks.deleter
     def _backward_hooks(self):
-        raise undeletable("_backward_hooks", "remove() of a hook's handle removes it")
+        raise undeletable("_backward_hooks", "call remove() of the hook's handle")
 
     def detach_(self):
         """Detaches the tensor from the graph in place, and returns it."""
@@ -205,7 +205,7 @@ def run(choose, function, *args):
 def queue_callback(callback):
     """Calls `callback` without arguments at the end of the innermost backward pass of the thread."""
     if runs.callbacks is None:
-        raise RuntimeError("Final callbacks can only be installed during backward pass: queue_callback() is for hooks, on the thread of their run")
+        raise RuntimeError("Final callbacks can only be installed during backward pass: call queue_callback() in a hook, on the thread that runs it")
     runs.callbacks = (*runs.callbacks, callback)
 
 
@@ -234,7 +234,7 @@ def in_batches(outputs, inputs, grad_outputs, retain_graph, **others):
                 f"has shape {tuple(b.shape)}, and outputs[{i}] {tuple(t.shape)}"
             )
     if not sizes:
-        raise RuntimeError("grad(): is_grads_batched=True needs grad_outputs, whose first dimension is the batch")
+        raise RuntimeError("grad(): is_grads_batched=True requires grad_outputs, whose first dimension is the batch")
     n = sizes.pop()
     keep = [True] * (n - 1) + [retain_graph]
     rows = [grad(outputs, inputs, [b if b is None else b[k] for b in batches], retain_graph=keep[k], **others) for k in range(n)]

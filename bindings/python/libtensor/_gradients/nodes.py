@@ -94,7 +94,7 @@ class SavedTensor:
 
     def __init__(self, *_, **__):
         raise RuntimeError(
-            "Trying to create a SavedTensor object from Python is forbidden: a recorded call has them, as `_raw_saved_self` of its grad_fn"
+            "Trying to create a SavedTensor object from Python is forbidden: use attributes such as `_raw_saved_self` of a grad_fn"
         )
 
     def unpack(self):

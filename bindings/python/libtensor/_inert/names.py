@@ -23,21 +23,21 @@ class SymInt:
     """For isinstance() and annotations: sizes are Python's int."""
 
     def __init__(self, node):
-        raise NotImplementedError("SymInt: sizes are Python's int")
+        raise NotImplementedError("SymInt: not supported, sizes are ints")
 
 
 class SymFloat:
     """For isinstance() and annotations: numbers are Python's float."""
 
     def __init__(self, node):
-        raise NotImplementedError("SymFloat: numbers are Python's float")
+        raise NotImplementedError("SymFloat: not supported, use float")
 
 
 class SymBool:
     """For isinstance() and annotations: truth values are Python's bool."""
 
     def __init__(self, node):
-        raise NotImplementedError("SymBool: truth values are Python's bool")
+        raise NotImplementedError("SymBool: not supported, use bool")
 
 
 class FatalError(RuntimeError):
@@ -181,7 +181,7 @@ def get_device_module(device=None):
     try:
         return import_module(f"{ROOT}.{found.type}")
     except ImportError:
-        raise RuntimeError(f"get_device_module: there is no module of the device '{found.type}'") from None
+        raise RuntimeError(f"get_device_module: device '{found.type}' has no module") from None
 
 
 def compiled_with_cxx11_abi():

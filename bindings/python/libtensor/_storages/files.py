@@ -94,7 +94,7 @@ def opened(f, function, rest):
         found = rest(f, function)
         if found.numel():
             return found
-    raise EmptyFileError(f"{function}(): there is nothing to load: {found if is_path(f) else 'f'} has no bytes, or is at its end")
+    raise EmptyFileError(f"{function}(): the file is empty: {found if is_path(f) else 'f'} has no bytes, or is at its end")
 
 
 def write(f, data, function):
@@ -145,7 +145,7 @@ def fill(f, data, at, function):
                 rest[:count] = found
         count = count.__index__()
         if not 0 <= count <= len(rest):
-            raise OSError(f"{function}(): f gave {count} bytes when {len(rest)} were asked for")
+            raise OSError(f"{function}(): f returned {count} bytes, but {len(rest)} were requested")
         if not count:
             break
         at += count
@@ -299,7 +299,7 @@ def load_weights(f, found, size, map_location, mmap, arguments):
         with refusing(UnpicklingError, "load"):
             return load_tensors(f, found, map_location, mmap)
     except UnpicklingError as error:
-        refused = re.search(r"the file refers to ([^ ]+), which is refused", str(error))
+        refused = re.search(r"the file refers to ([^ ]+), which is not allowed", str(error))
         if not allowed or isinstance(error, EmptyFileError) or not is_pickled(found):
             if refused:
                 raise UnpicklingError(f"{error}. {refusal(in_python3(refused[1]))}") from None

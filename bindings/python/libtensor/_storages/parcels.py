@@ -34,7 +34,7 @@ class Parcel:
             ):
                 connection.send((self.number, os.getpid()))
                 if not connection.recv():
-                    raise ConnectionError("nothing waits under this number")
+                    raise ConnectionError("no pending transfer has this number")
                 return recv_handle(connection)
         raise ConnectionError(f"{TRIES} connections to the sender broke")
 

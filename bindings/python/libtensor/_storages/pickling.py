@@ -135,7 +135,7 @@ class Survey:
         kept = self.itself(obj.untyped(), obj.dtype)
         kept.typed = True
         if self.known and kept.dtype is None and len(kept.dtypes) > 1:
-            raise RuntimeError(f"save(): a storage of {obj.dtype} is viewed as another dtype too; save it as an untyped storage")
+            raise RuntimeError(f"save(): a storage of {obj.dtype} is also viewed as another dtype; save it as an untyped storage")
         return self.name(obj.untyped(), obj.dtype)
 
     def itself(self, storage, dtype):
@@ -195,7 +195,7 @@ class Survey:
             scheme, *values = _dtypes.NAMES[str(_f.qscheme(tensor)).removeprefix("torch.")], *parameters(tensor)
             if kept.dtype is None and self.known:
                 raise NotImplementedError(
-                    f"save(): the memory of a tensor of {tensor.dtype} is saved as that of another dtype too; clone() one of them"
+                    f"save(): the storage of a tensor of {tensor.dtype} is shared with a saved tensor of another dtype; clone() one of them"
                 )
             return rebuild._rebuild_qtensor, (*place, (scheme, *values), requires_grad, hooks())
         if kept.dtype is None:

@@ -64,7 +64,7 @@ def shown(progress, title, what, total):
     called in another thread, and at the end in this one; its exceptions are raised here.
     """
     if not callable(progress) and not isinstance(progress, bool):
-        raise TypeError(f"progress must be True for a bar, a function of two numbers, or False, not {progress!r}")
+        raise TypeError(f"progress must be a bool or a function of two arguments, not {progress!r}")
     if not progress:
         yield
         return

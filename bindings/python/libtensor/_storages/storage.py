@@ -17,7 +17,7 @@ from . import sharing as _sharing
 def readable(storage):
     """Raises an error for storages without data."""
     if storage.device.type == "meta":
-        raise NotImplementedError("a storage on the meta device has a size and no bytes")
+        raise NotImplementedError("a storage on the meta device has no data")
     return storage
 
 

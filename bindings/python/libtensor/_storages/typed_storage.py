@@ -26,13 +26,13 @@ class TypedStorage:
     def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
         self.dtype = dtype or _f.get_default_dtype()
         if len(args) > (wrap_storage is None):
-            raise RuntimeError(f"{self.dtype} storage: a size, a sequence or wrap_storage is needed; got {len(args)} positional arguments")
+            raise RuntimeError(f"{self.dtype} storage: expected a size, a sequence or wrap_storage, but got {len(args)} positional arguments")
         data = args[0] if args else 0
         if wrap_storage is not None:
             if not isinstance(wrap_storage, UntypedStorage):
                 raise TypeError(f"TypedStorage(): wrap_storage must be an UntypedStorage, not {type(wrap_storage).__name__}")
             if dtype is None or device is not None:
-                raise RuntimeError("TypedStorage(): wrap_storage needs a dtype and takes no device")
+                raise RuntimeError("TypedStorage(): wrap_storage requires a dtype and does not accept a device")
             self._untyped = wrap_storage
         elif isinstance(data, int):
             self._untyped = UntypedStorage(data * self.dtype.itemsize, device=device)
@@ -180,7 +180,7 @@ def dtype_of(kind):
         return found
     found = getattr(kind, "dtype", kind)
     if not isinstance(found, _dtypes.dtype):
-        raise TypeError(f"type(): a storage class, its name or a dtype is needed, not {type(kind).__name__}")
+        raise TypeError(f"type(): expected a storage class, its name or a dtype, not {type(kind).__name__}")
     return found
 
 

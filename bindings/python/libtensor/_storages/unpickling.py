@@ -45,11 +45,11 @@ class Opened:
     def persistent(self, saved):
         """Returns the object of a persistent ID."""
         if not isinstance(saved, tuple) or not saved or isinstance(saved[0], bytes):
-            raise pickle.UnpicklingError(f"load(): the persistent ID {saved!r:.100} names no storage")
+            raise pickle.UnpicklingError(f"load(): the persistent ID {saved!r:.100} does not refer to a storage")
         if saved[0] == "module":
             return same_source(*saved[1:])
         if saved[0] != "storage" or len(saved) < 5:
-            raise pickle.UnpicklingError(f"load(): the persistent ID {saved!r:.100} names no storage")
+            raise pickle.UnpicklingError(f"load(): the persistent ID {saved!r:.100} does not refer to a storage")
         kind, key, location, count, *view = saved[1:]
         dtype = getattr(kind, "dtype", None)
         dtype = dtype if isinstance(dtype, _dtypes.dtype) else _dtypes.uint8
@@ -70,7 +70,7 @@ class Opened:
         found = self.storages[key].untyped_storage()
         if found.nbytes() // size != count:
             raise pickle.UnpicklingError(
-                f"load(): the file is damaged: storage {key!r:.100} has {found.nbytes()} bytes, which are not {count} elements of {size}"
+                f"load(): the file is damaged: storage {key!r:.100} has {found.nbytes()} bytes, but {count} elements of {size} bytes are expected"
             )
         return self.restore(found, location)
 
@@ -131,7 +131,7 @@ BLOCKED = frozenset(("sys", "os", "posix", "nt"))
 def plain_bytes(data=b"", encoding=None):
     """Returns the bytes of a pickle; allocates no more memory than its size."""
     if not isinstance(data, (bytes, bytearray, str)):
-        raise pickle.UnpicklingError(f"load(): bytes are made of bytes or a string, not of {type(data).__name__}")
+        raise pickle.UnpicklingError(f"load(): bytes() requires bytes or a string, not {type(data).__name__}")
     return codecs.encode(data, encoding) if isinstance(data, str) else bytes(data)
 
 
@@ -257,7 +257,7 @@ class Restricted(pickle._Unpickler):
             raise pickle.UnpicklingError(f"load(): Can only add items to a list, a dict or a set, but got {kind.__module__}.{kind.__qualname__}")
 
     def refuse(self):
-        raise pickle.UnpicklingError("load(): Weights only load failed: the pickle uses an opcode that tensors and allowed objects do not need")
+        raise pickle.UnpicklingError("load(): Weights only load failed: the pickle uses an opcode that is not allowed")
 
 
 CONTAINERS = frozenset((list, dict, set, collections.OrderedDict, collections.Counter))
@@ -291,7 +291,7 @@ def read_archive(names, records, restore, unpickler, options):
     """Returns the object of an archive's records."""
     prefix = next((name[: -len("data.pkl")] for name in names if name.endswith("/data.pkl") and name.count("/") == 1), None)
     if prefix is None:
-        raise pickle.UnpicklingError("load(): the zip archive has no data.pkl: PyTorch did not write it, nor libtensor")
+        raise pickle.UnpicklingError("load(): the zip archive has no data.pkl: it was not written by PyTorch or libtensor")
     found = dict(zip(names, records, strict=True))
     order = bytes(found[prefix + "byteorder"].tolist()) if prefix + "byteorder" in found else b"little"
     if order != b"little":
@@ -320,11 +320,11 @@ def read_stream(file, size, restore, unpickler, options):
         head = file.read(8)
         count, dtype = skimmed.named.get(key, (None, None))
         if dtype is None or len(head) < 8 or struct.unpack("<q", head)[0] != count or not 0 <= count * dtype.itemsize <= size:
-            raise pickle.UnpicklingError(f"load(): the file is damaged or cut short: storage {key!r:.100} does not match the pickle")
+            raise pickle.UnpicklingError(f"load(): the file is damaged or truncated: storage {key!r:.100} does not match the pickle")
         data = file.read(count * dtype.itemsize)
         if len(data) < count * dtype.itemsize:
             raise pickle.UnpicklingError(
-                f"load(): the file is damaged or cut short: storage {key!r:.100} has {len(data)} of {count * dtype.itemsize} bytes"
+                f"load(): the file is damaged or truncated: storage {key!r:.100} has {len(data)} of {count * dtype.itemsize} bytes"
             )
         storages[key] = _f.from_data(data, (len(data),), dtype=_dtypes.uint8) if data else _f.empty(0, dtype=_dtypes.uint8)
     end = file.tell()

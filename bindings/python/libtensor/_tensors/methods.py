@@ -232,7 +232,7 @@ class Tensor:
 
     @data.deleter
     def data(self):
-        raise RuntimeError("data: a tensor's data cannot be deleted; del the tensor")
+        raise RuntimeError("data: a tensor's data cannot be deleted; delete the tensor")
 
     def _is_view(self):
         """Returns whether the tensor is a view: its base `_base` owns the memory.
@@ -264,7 +264,7 @@ class Tensor:
         """
         name = next((name for name, dtype in _typed_storage.LEGACY.items() if dtype is self.dtype), None)
         if name is None:
-            raise TypeError(f"storage_type: {self.dtype} has no legacy class of storages; untyped_storage() has the bytes")
+            raise TypeError(f"storage_type: {self.dtype} has no legacy storage class; use untyped_storage()")
         return _typed_storage.legacy(name)
 
     def type(self, dtype=None, non_blocking=False):
@@ -296,7 +296,7 @@ class Tensor:
         [[1, 2], [3, 4]]
         """
         if self.layout is not _dtypes.strided:
-            raise NotImplementedError(f"tolist is not implemented for {self.layout.name} tensors; to_dense() converts")
+            raise NotImplementedError(f"tolist is not implemented for {self.layout.name} tensors; convert with to_dense()")
         if self.device.type != "cpu":
             return self.cpu().tolist()
         if self.is_quantized:
@@ -318,7 +318,7 @@ class Tensor:
             import numpy
 
             if not numpy.can_cast(self.dtype.dtype, dtype.dtype, casting):
-                raise TypeError(f"astype: {self.dtype} is not cast to {dtype} by the rule {casting!r}")
+                raise TypeError(f"astype: cannot cast from {self.dtype} to {dtype} according to the rule {casting!r}")
         made = self.to(dtype, copy=copy)
         return made.contiguous() if order == "C" else made
 
@@ -415,7 +415,7 @@ class Tensor:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment; "
-                f"this one was made by {self.grad_fn.name()}: copy its detach()"
+                f"this one was computed by {self.grad_fn.name()}: copy its detach()"
             )
         with _overrides.disabled(), in_name_of("deepcopy"):
             made = _serialize.deepcopy(self, memo).as_subclass(type(self)).requires_grad_(self.requires_grad)

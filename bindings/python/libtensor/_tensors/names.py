@@ -24,14 +24,14 @@ def spelled(name, function):
     if not isinstance(name, str):
         raise wrong_type(function, "names", "tuple of names", name)
     if not name:
-        raise RuntimeError(f"{function}(): Invalid name: a valid identifier is not empty; None stands for a dimension without a name")
+        raise RuntimeError(f"{function}(): Invalid name: a valid identifier is not empty; use None for a dimension without a name")
     return name
 
 
 def others(tensor, names, changes, function):
     """Returns the new names of a tensor: a list, or its names with some replaced; None for no names."""
     if names and changes:
-        raise RuntimeError(f"{function}(): takes names by position, or as old='new', not both")
+        raise RuntimeError(f"{function}(): expected names by position, or as old='new', not both")
     if not changes:
         return None if names == (None,) else listed(names, function)
     own = _f.names(tensor)
@@ -107,5 +107,5 @@ class Tensor:
             with in_name_of("unflatten"):
                 return _f.unflatten_names(self, dim, sizes, listed(names, "unflatten"))
         if isinstance(dim, str):
-            raise TypeError(f"unflatten(): the dimension '{dim}', by its name, becomes pairs of a name and a size, such as [('a', 2), ('b', 3)]")
+            raise TypeError(f"unflatten(): unflattening the named dimension '{dim}' requires pairs of a name and a size, such as [('a', 2), ('b', 3)]")
         return _unflatten(self, dim, sizes)

@@ -31,7 +31,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         return made.reshape(obj.shape) if isinstance(obj, memoryview) else made
     made = obj.to(dtype=dtype, device=device, copy=builtins.bool(copy))
     if copy is False and made is not obj:
-        raise ValueError(f"asarray(): {obj.dtype} on {obj.device} becomes {made.dtype} on {made.device} by a copy, which copy=False forbids")
+        raise ValueError(f"asarray(): the conversion of {obj.dtype} on {obj.device} to {made.dtype} on {made.device} requires a copy, which copy=False forbids")
     return made
 
 
@@ -43,7 +43,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     made = _dlpack.from_dlpack(x, copy=copy)
     moved = made if device is None else made.to(device=device)
     if copy is False and moved is not made:
-        raise ValueError(f"from_dlpack(): memory on {made.device} comes to {moved.device} by a copy, which copy=False forbids")
+        raise ValueError(f"from_dlpack(): moving memory from {made.device} to {moved.device} requires a copy, which copy=False forbids")
     return moved
 
 

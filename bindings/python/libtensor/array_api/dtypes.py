@@ -45,7 +45,7 @@ def result_type(*arrays_and_dtypes):
     arrays_and_dtypes = [_dtypes.of_type(x) or x if x.__hash__ else x for x in arrays_and_dtypes]  # accepts NumPy's dtypes as well
     known = [x if isinstance(x, _dtypes.dtype) else x.dtype for x in arrays_and_dtypes if isinstance(x, (Tensor, _dtypes.dtype))]
     if not known:
-        raise ValueError("result_type(): a tensor or a dtype is needed; Python numbers take theirs from it")
+        raise ValueError("result_type(): at least one tensor or dtype is required, to which Python scalars are promoted")
     numbers = [number(x, "result_type", "arrays_and_dtypes") for x in arrays_and_dtypes if not isinstance(x, (Tensor, _dtypes.dtype))]
     return reduce(with_number, numbers, reduce(_f.promote_types, known))
 
@@ -97,7 +97,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
     """
     dtype = _dtypes.of_numpy(dtype)
     if checked(x, "astype", "x").dtype.is_complex and not dtype.is_complex and dtype is not bool:
-        raise TypeError(f"astype(): {x.dtype} is not converted to {dtype}; real(x) or imag(x) is")
+        raise TypeError(f"astype(): {x.dtype} cannot be converted to {dtype}; use real(x) or imag(x)")
     return x.to(dtype=dtype, device=device, copy=copy)
 
 

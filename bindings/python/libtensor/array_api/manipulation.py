@@ -47,7 +47,7 @@ def squeeze(x, /, axis):
     axes = axis if isinstance(axis, tuple) else (axis,)
     wrong = next((d for d in axes if checked(x, "squeeze", "x").shape[wrapped_dim(d, x, "squeeze()")] != 1), None)
     if wrong is not None:
-        raise ValueError(f"squeeze(): axis {wrong} has size {x.shape[wrong]}; only axes of size 1 can go")
+        raise ValueError(f"squeeze(): axis {wrong} has size {x.shape[wrong]}; only axes of size 1 can be squeezed")
     return _f.squeeze(x, axes)
 
 
@@ -81,7 +81,7 @@ def reshape(x, /, shape, *, copy=None):
     made = _f.reshape(checked(x, "reshape", "x"), shape)
     shares = made.data_ptr() == x.data_ptr()
     if copy is False and not shares:
-        raise ValueError(f"reshape(): a tensor of {list(x.shape)} and strides {list(x.stride())} has no view of {list(made.shape)}; copy=None copies")
+        raise ValueError(f"reshape(): a tensor of {list(x.shape)} and strides {list(x.stride())} cannot be viewed as {list(made.shape)}; use copy=None")
     return made.clone() if copy and shares else made
 
 

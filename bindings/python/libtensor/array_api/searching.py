@@ -40,7 +40,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True):
 def nonzero(x, /):
     """Returns a tuple of the indices of the nonzero elements, one array for each axis. x must have an axis."""
     if not checked(x, "nonzero", "x").dim():
-        raise ValueError("nonzero(): a tensor without dimensions has no positions")
+        raise ValueError("nonzero(): 0-dim tensors are not supported")
     return tuple(_compose.nonzero(x, as_tuple=True))
 
 
@@ -58,7 +58,7 @@ def where(condition, x1, x2, /):
 def take(x, indices, /, *, axis=None):
     """Returns the slices of x at indices along an axis, which may be omitted for one dimension; negative indices count from the end."""
     if axis is None and checked(x, "take", "x").dim() != 1:
-        raise ValueError(f"take(): axis must be given for a tensor of {x.dim()} dimensions; only of one is it known")
+        raise ValueError(f"take(): axis is required for a tensor of {x.dim()} dimensions")
     before = wrapped_dim(axis or 0, checked(x, "take", "x"), "take()")
     return x[(*(slice(None),) * before, checked(indices, "take", "indices").to(int64))]
 

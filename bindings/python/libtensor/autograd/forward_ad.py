@@ -23,14 +23,14 @@ def current(number, name):
     """Returns the number of the innermost level, including those of func.jvp, None outside of one."""
     found = levels.numbers[-1] if levels.numbers else None
     if number not in (None, 0):
-        raise RuntimeError(f"{name}: levels do not nest, so that the only one has the number 0, not {number}")
+        raise RuntimeError(f"{name}: nested levels are not supported: the level must be 0, not {number}")
     return found
 
 
 def enter_dual_level():
     """Enters a level of forward-mode differentiation, which exit_dual_level() leaves. Levels cannot be nested; use func.jvp for that."""
     if hasattr(entered, "level"):
-        raise RuntimeError("Nested forward mode AD is not supported at the moment; func.jvp nests")
+        raise RuntimeError("Nested forward mode AD is not supported at the moment; use nested func.jvp")
     around = _f.transform_level()
     entered.level = around, levels.numbers
     levels.numbers = (*levels.numbers, _f.jvp_begin())
@@ -41,7 +41,7 @@ def exit_dual_level(*, level=None):
     """Leaves the level. Dual tensors become their primals."""
     current(level, "exit_dual_level")
     if not hasattr(entered, "level"):
-        raise RuntimeError("exit_dual_level: no level is under way; enter_dual_level() begins one")
+        raise RuntimeError("exit_dual_level: no level is active; call enter_dual_level() first")
     around, levels.numbers = entered.level
     del entered.level
     _f.transform_leave(around)

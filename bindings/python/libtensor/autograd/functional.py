@@ -244,9 +244,9 @@ def checked(strict, vectorize, strategy):
     if strategy not in ("forward-mode", "reverse-mode"):
         raise ValueError(f"Expected strategy to be either 'forward-mode' or 'reverse-mode', but got {strategy!r}")
     if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError("strategy='forward-mode' needs vectorize=True; strategy='reverse-mode' gives the same numbers")
+        raise NotImplementedError("strategy='forward-mode' requires vectorize=True; strategy='reverse-mode' returns the same values")
     if strict and vectorize:
-        raise RuntimeError("`strict=True` and `vectorize=True` are not supported together; leave one of them out")
+        raise RuntimeError("`strict=True` and `vectorize=True` are not supported together; omit one of them")
 
 
 def rows(output, number, inputs, create_graph, strict, seed):

@@ -179,7 +179,7 @@ def checked_inputs(inputs):
         if t.dtype not in (_dtypes.float64, _dtypes.complex128):
             warnings.warn(f"Input #{i} requires gradient and is {t.dtype}: gradcheck needs float64 or complex128", stacklevel=3)
         if any(stride == 0 and size > 1 for stride, size in zip(t.stride(), t.shape, strict=True)):
-            raise RuntimeError(f"Input #{i} has a dimension with stride 0: its elements cannot be changed one by one; give its contiguous() copy")
+            raise RuntimeError(f"Input #{i} has a dimension with stride 0: its elements cannot be perturbed one by one; pass its contiguous() copy")
     return wanted
 
 
@@ -399,7 +399,7 @@ class Check:
             if t.layout is not of.layout:
                 raise GradcheckError(f"grad is incorrect layout ({t.layout} is not {of.layout})")
             if t.ne(0).any():
-                raise GradcheckError(f"backward not multiplied by grad_output: a gradient of zeros of output {number} gives input {place} others")
+                raise GradcheckError(f"backward not multiplied by grad_output: a zero gradient of output {number} results in a nonzero gradient of input {place}")
 
     def repeated(self, output, seed, nondet_tol):
         """Checks that a backward pass returns the same gradients twice."""
@@ -421,8 +421,8 @@ class Check:
         except RuntimeError as error:
             warnings.warn(NEW, stacklevel=4)
             raise GradcheckError(
-                "Expected backward function to handle undefined output grads: hooks and functions are called with None for those; "
-                f"but the run ended with {type(error).__name__}: {error}"
+                "Expected backward function to handle undefined output grads: hooks and functions receive None for those, "
+                f"but backward raised {type(error).__name__}: {error}"
             ) from error
         for place, t in zip(self.wanted, grads, strict=True):
             if t is not None and t.ne(0).any():

@@ -78,7 +78,7 @@ class Inbox:
                 while name not in self.letters:
                     self.receive()
             except BlockingIOError:
-                raise ConnectionError("a tensor's memory, which a worker of this machine has sent, is not here") from None
+                raise ConnectionError("the memory of a tensor that a worker on this machine sent is not available") from None
             memory, _ = self.letters.pop(name)
         try:
             return _f.from_file(f"/proc/self/fd/{memory}", shared=False, size=count, dtype=dtype)

@@ -43,7 +43,7 @@ def qualified_name(function: Any) -> str:
     if name == "<lambda>":
         source = inspect.getsource(function).partition("=")[0].strip()
         if not source.isidentifier():
-            raise RuntimeError(f"Unable to represent lambda {function!r}: give it a name with def")
+            raise RuntimeError(f"Unable to represent lambda {function!r}: define it with def")
         name = source
     known = torch_name(function)
     if known is not None:

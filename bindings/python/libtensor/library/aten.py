@@ -139,7 +139,7 @@ class AtenPacket(OpOverloadPacket):
             return taken
         found = find_function(self.__name__)
         if found is None:
-            raise NotImplementedError(f"aten::{self.__name__}: libtensor has no function of this name")
+            raise NotImplementedError(f"aten::{self.__name__}: the operator does not exist in libtensor")
         if "self" in kwargs:
             args = (kwargs.pop("self"), *args)
         return found(*args, **kwargs)

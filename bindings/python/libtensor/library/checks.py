@@ -48,7 +48,7 @@ def opcheck(
     results: dict[str, Any] = {}
     for name in names:
         if name not in TESTS:
-            raise ValueError(f"opcheck: {name!r} is none of {', '.join(TESTS)}")
+            raise ValueError(f"opcheck: {name!r} is not one of {', '.join(TESTS)}")
         values = found.schema.bind(found.name(), args, kwargs or {})
         try:
             _CHECKS[name](found, values)
@@ -95,10 +95,10 @@ def _check_fake(op: _operators.OpOverload, values: list[Any]) -> None:
         real = _results(op.call(_mapped(values, lambda t: t.detach().clone())))
         fake = _results(op.call(_mapped(values, lambda t: t.detach().to("meta"))))
     if len(real) != len(fake):
-        raise RuntimeError(f"the fake impl returns {len(fake)} results, and the operator {len(real)}")
+        raise RuntimeError(f"the fake impl returns {len(fake)} results, but the operator returns {len(real)}")
     for i, (a, b) in enumerate(zip(real, fake, strict=True)):
         if isinstance(a, Tensor) and (a.shape != b.shape or a.dtype != b.dtype):
-            raise RuntimeError(f"result {i} is of {a.dtype} and {tuple(a.shape)}, but that of the fake impl of {b.dtype} and {tuple(b.shape)}")
+            raise RuntimeError(f"result {i} has dtype {a.dtype} and shape {tuple(a.shape)}, but the fake impl returns {b.dtype} and {tuple(b.shape)}")
 
 
 def _check_gradients(op: _operators.OpOverload, values: list[Any]) -> None:

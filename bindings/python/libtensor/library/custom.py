@@ -262,7 +262,7 @@ class _FakeContext:
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
         """Raises NotImplementedError: meta tensors have known sizes."""
-        raise NotImplementedError("get_ctx().new_dynamic_size: sizes that depend on elements are not known of meta tensors")
+        raise NotImplementedError("get_ctx().new_dynamic_size: data-dependent sizes are not supported for meta tensors")
 
 
 def get_ctx() -> _FakeContext:
@@ -350,7 +350,7 @@ class Library:
 
     def fallback(self, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Raises NotImplementedError: kernels for all operators are not supported."""
-        raise NotImplementedError("Library.fallback: kernels for all operators of a dispatch key are not supported; register one for each by impl")
+        raise NotImplementedError("Library.fallback: kernels for all operators of a dispatch key are not supported; register each operator with impl()")
 
     def _destroy(self) -> None:
         """Removes the operators of a namespace that this object defines."""

@@ -253,8 +253,8 @@ class OpOverload:
             backends = ", ".join(sorted(self.kernels)) or "none"
             raise NotImplementedError(
                 f"Could not run '{self.name()}' with arguments from the '{kind.upper()}' backend. This could be because the operator "
-                f"doesn't exist for this backend; it has kernels for: {backends}. register_kernel and Library.impl register "
-                f"others."
+                f"doesn't exist for this backend; it has kernels for: {backends}. Use register_kernel or Library.impl to "
+                f"register others."
             )
         arguments = self.schema.arguments
         positional = [v for a, v in zip(arguments, values, strict=True) if not a.kwarg_only]
@@ -340,8 +340,8 @@ class MissingOperator(OpOverloadPacket):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
-            f"{self._qualified_op_name}: the operator is part of a library that is compiled for PyTorch, which libtensor does not load; "
-            f"torch.library.custom_op() defines operators in Python"
+            f"{self._qualified_op_name}: the operator belongs to a C++ extension of PyTorch, which libtensor cannot load; "
+            f"define it in Python with torch.library.custom_op()"
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -406,7 +406,7 @@ def find(op: Any) -> OpOverload:
     if isinstance(made, OpOverload):
         return made
     if not isinstance(op, str):
-        raise ValueError(f"expected the name of an operator, an operator or what custom_op returned, but got {type(op).__name__}")
+        raise ValueError(f"expected an operator, its name, or the result of custom_op, but got {type(op).__name__}")
     namespace, _, name = op.partition("::")
     name, _, overload = name.partition(".")
     packet = namespaces.get(namespace, {}).get(name)

@@ -32,7 +32,7 @@ def _chosen(function, input, dim, stacklevel, dtype):
             taken = _overrides.dispatch(globals()[name], (input,), {"dtype": dtype} if dtype is not None else {})
             if taken is not _overrides.NOBODY:
                 return taken
-        warnings.warn(f"{name}: the dimension is chosen by the number of dimensions, which is deprecated; give dim", stacklevel=stacklevel)
+        warnings.warn(f"Implicit dimension choice for {name} has been deprecated; pass dim", stacklevel=stacklevel)
         dim = 0 if input.dim() in (0, 1, 3) else 1
     return function(input, dim, dtype=dtype)
 
@@ -116,12 +116,12 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     """
     name = "triplet_margin_with_distance_loss"
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{name}: {reduction} is not a valid value for reduction; give one of mean, sum, none")
+        raise ValueError(f"{name}: {reduction} is not a valid value for reduction; use one of mean, sum, none")
     if margin <= 0:
         raise ValueError(f"{name}: margin must be positive, but is {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():
         sizes = [tuple(t.shape) for t in (anchor, positive, negative)]
-        raise RuntimeError(f"{name}: all tensors must have as many dimensions, but they have sizes {sizes}")
+        raise RuntimeError(f"{name}: all tensors must have the same number of dimensions, but have sizes {sizes}")
     distance = distance_function or pairwise_distance  # noqa: F405
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -10,14 +10,14 @@ def _ends(offs, mat_a, mat_b):
     """Checks `offs` and returns its elements as a list, with the length of the dimension that they divide."""
     if not isinstance(offs, Tensor) or offs.dim() != 1 or offs.dtype != int32:
         given = f"a tensor of shape {tuple(offs.shape)} and dtype {offs.dtype}" if isinstance(offs, Tensor) else type(offs).__name__
-        raise RuntimeError(f"grouped_mm: Offsets have to be int32: offs is {given}; give a one-dimensional tensor of dtype int32")
+        raise RuntimeError(f"grouped_mm: Offsets have to be int32: offs is {given}; pass a 1-D tensor of dtype int32")
     ends = offs.tolist()
     length = mat_b.shape[-1] if mat_a.dim() == 3 else mat_a.shape[-1 if mat_b.dim() == 2 else 0]
     if any(end < start for start, end in zip([0, *ends], ends, strict=False)) or ends and ends[-1] > length:
-        raise RuntimeError(f"grouped_mm: offs are the ends of consecutive groups, which increase from 0 to at most {length}, but are {ends}")
+        raise RuntimeError(f"grouped_mm: offs must be increasing from 0 to at most {length}, but are {ends}")
     groups = [m.shape[0] for m in (mat_a, mat_b) if m.dim() == 3]
     if groups and groups[0] != len(ends):
-        raise RuntimeError(f"grouped_mm: matrix batch sizes have to match: there are {groups[0]} matrices and {len(ends)} offsets")
+        raise RuntimeError(f"grouped_mm: matrix batch sizes have to match: got {groups[0]} matrices and {len(ends)} offsets")
     return ends, length
 
 

@@ -43,5 +43,5 @@ class LinearCrossEntropyOptions:
             wanted = -(-examples // max(-(-classes // features), 1))
             rows = min((1 << max(wanted - 1, 0).bit_length()) // int(method.partition(":")[2] or 1), examples)
             if self.batch_chunk_size not in (None, rows):
-                raise ValueError(f"batch_chunk_size is {self.batch_chunk_size}, but chunking_method {method!r} has {rows}; give only one of them")
+                raise ValueError(f"batch_chunk_size is {self.batch_chunk_size}, but chunking_method {method!r} has {rows}; pass only one of them")
         return max(rows, 1)

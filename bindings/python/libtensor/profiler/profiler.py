@@ -209,7 +209,7 @@ class profile:
 
     def _recorded(self) -> _profiler.profile:
         if self.profiler is None:
-            raise AssertionError("Profiler must be initialized before its events are asked for: no step has been recorded")
+            raise AssertionError("Profiler must be initialized before its events are accessed: no step has been recorded")
         return self.profiler
 
     def events(self) -> EventList:

@@ -20,11 +20,11 @@ class TorchDispatchMode:
         pass
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise NotImplementedError("TorchDispatchMode.__torch_dispatch__: operators are not dispatched to Python")
+        raise NotImplementedError("TorchDispatchMode.__torch_dispatch__: dispatching operators to Python is not supported")
 
     def __enter__(self) -> Any:
         raise NotImplementedError(
-            f"{type(self).__name__}: libtensor does not dispatch operators to Python; torch.overrides.TorchFunctionMode is called for each function"
+            f"{type(self).__name__}: dispatching operators to Python is not supported; use torch.overrides.TorchFunctionMode"
         )
 
     def __exit__(self, *raised: object) -> None:
@@ -62,4 +62,4 @@ def _disable_current_modes() -> Iterator[list[Any]]:
     yield []
 
 
-refuse(globals(), "operators are not dispatched to Python", "transform_subclass return_and_correct_aliasing")
+refuse(globals(), "dispatching operators to Python is not supported", "transform_subclass return_and_correct_aliasing")

@@ -166,7 +166,7 @@ class Call:
             if runs.number is not None and self.taken.get(saved.at) == runs.number:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                    "calling ctx.saved_tensors in backward, make sure to do so only once: what the function saved is computed again once for a run"
+                    "calling ctx.saved_tensors in backward, make sure to do so only once: saved tensors are recomputed once for each backward pass"
                 )
             self.repeat()
         t, version = self.made.pop(saved.at)
@@ -174,7 +174,7 @@ class Call:
         if version_of(t) != version:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape "
-                f"{tuple(t.shape)} that the function of checkpoint() makes is at version {t._version}; expected version {version} instead"
+                f"{tuple(t.shape)} that was computed inside checkpoint() is at version {t._version}; expected version {version} instead"
             )
         if self.compares and like(t) != saved.like:
             raise CheckpointError(
@@ -298,7 +298,7 @@ class CheckpointPolicy(enum.Enum):
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """Returns two contexts without effect, after a warning: all operations of a checkpoint are recomputed, regardless of the policy."""
-    warnings.warn("create_selective_checkpoint_contexts: policies are ignored; all operations of a checkpoint are computed again", stacklevel=2)
+    warnings.warn("create_selective_checkpoint_contexts: policies are ignored; all operations of a checkpoint are recomputed", stacklevel=2)
     return noop_context_fn()
 
 

@@ -379,7 +379,7 @@ class ParameterList(Module):
     def extend(self, values: Iterable[Any]) -> Self:
         """Appends values, and returns the container. Raises TypeError for an argument that is not an iterable, and for a tensor."""
         if isinstance(values, Tensor):
-            raise TypeError("ParameterList.extend should be called with an iterable, but got Tensor; give a list of tensors")
+            raise TypeError("ParameterList.extend should be called with an iterable, but got Tensor; pass a list of tensors")
         _iterable("ParameterList.extend", values)
         for value in list(values):
             self.append(value)

@@ -367,11 +367,11 @@ class Module:
         """Returns additional state for `state_dict()`, besides parameters and buffers. Subclasses override it together with
         `set_extra_state`.
         """
-        raise RuntimeError("get_extra_state: the module has no extra state; a subclass that has some overrides get_extra_state and set_extra_state")
+        raise RuntimeError("get_extra_state: the module has no extra state; override get_extra_state and set_extra_state in a subclass")
 
     def set_extra_state(self, state: Any) -> None:
         """Restores the result of `get_extra_state`; `load_state_dict()` calls it. Subclasses override it together with `get_extra_state`."""
-        raise RuntimeError("set_extra_state: the module has no extra state; a subclass that has some overrides get_extra_state and set_extra_state")
+        raise RuntimeError("set_extra_state: the module has no extra state; override get_extra_state and set_extra_state in a subclass")
 
     def _named_members(
         self, get_members_fn: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True

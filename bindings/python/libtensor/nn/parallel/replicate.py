@@ -12,5 +12,5 @@ __all__ = ["replicate"]
 def replicate(network: Module, devices: Any, detach: bool = False) -> list[Module]:
     """Returns the module in a list of one, where one device is given. Raises NotImplementedError for more."""
     if len(devices) > 1:
-        raise NotImplementedError(f"replicate: modules are not copied to several devices ({len(devices)}); give one device")
+        raise NotImplementedError(f"replicate: several devices ({len(devices)}) are not supported; use one device")
     return [network]

@@ -15,7 +15,7 @@ def is_namedtuple(obj: Any) -> bool:
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> list[Any]:
     """Returns the batch in a list of one, where one device is given. Raises NotImplementedError for more."""
     if len(target_gpus) > 1:
-        raise NotImplementedError(f"scatter: batches are not divided among devices ({len(target_gpus)}); give one device")
+        raise NotImplementedError(f"scatter: several devices ({len(target_gpus)}) are not supported; use one device")
     return [inputs]
 
 
@@ -27,5 +27,5 @@ def scatter_kwargs(inputs: Any, kwargs: dict[str, Any] | None, target_gpus: Any,
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     """Returns the output of one device. Raises NotImplementedError for more."""
     if len(outputs) > 1:
-        raise NotImplementedError(f"gather: outputs of {len(outputs)} devices are not joined; use one device")
+        raise NotImplementedError(f"gather: several devices ({len(outputs)}) are not supported; use one device")
     return outputs[0]

@@ -124,4 +124,4 @@ class Timer:
 
     def collect_callgrind(self, *args: Any, **kwargs: Any) -> None:
         """Raises NotImplementedError: instructions are not counted."""
-        raise NotImplementedError("Timer.collect_callgrind: instructions are not counted; blocked_autorange measures times")
+        raise NotImplementedError("Timer.collect_callgrind: instruction counts are not supported; use blocked_autorange()")
