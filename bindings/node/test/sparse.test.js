@@ -24,7 +24,7 @@ test('sparse tensors are made of parts, which are checked', () => {
   const s = lt.sparseCooTensor(at, values, { size: [2, 3] });
   assert.deepEqual(s.toDense().toArray(), [[0, 0, 3], [4, 0, 0]]);
   assert.throws(() => lt.sparseCooTensor(at, values, { size: [2, 2] }), /size is 2 but found index 2/);
-  assert.throws(() => lt.sparseCompressedTensor([0, 2], [1, 1], values, { size: [1, 2], layout: 'sparse_csr' }), /colIndices must rise/);
+  assert.throws(() => lt.sparseCompressedTensor([0, 2], [1, 1], values, { size: [1, 2], layout: 'sparse_csr' }), /colIndices must be strictly increasing/);
 });
 
 test('sparse tensors compute, and unsupported operators are rejected by name', () => {
