@@ -298,7 +298,8 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream_in, tensor_t **ou
   if (!s || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
   if (!s->release) return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream was released before");
   if (!s->get_schema || !s->get_next)
-    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream has no get_schema or get_next function");
+    return refuse(TENSOR_ERROR_VALUE,
+                  "from_arrow: the stream has no get_schema or get_next function");
   schema kind = {0};
   chunks c = {0};
   int code = s->get_schema(s, &kind);

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-// Returns the number of characters to insert, delete or replace that make one name the other. Names of
-// more than 31 characters are far from every other.
+// Returns the number of characters to insert, delete or replace that make one name the other. Names
+// of more than 31 characters are far from every other.
 static inline int lt_distance(const char *a, const char *b) {
   enum { MOST = 32 };
   size_t m = strlen(a), n = strlen(b);
@@ -27,8 +27,8 @@ static inline int lt_distance(const char *a, const char *b) {
   return row[n];
 }
 
-// Returns whether a name is closer than the closest one so far, and close enough to be meant: a third of
-// its characters at most differ. The first value of closest is 32.
+// Returns whether a name is closer than the closest one so far, and close enough to be meant: a
+// third of its characters at most differ. The first value of closest is 32.
 static inline bool lt_closer(const char *given, const char *name, int *closest) {
   int distance = lt_distance(given, name);
   if (distance >= *closest || distance > ((int)strlen(name) + 2) / 3) return false;

@@ -112,7 +112,8 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
   if (!status) status = lt_lend("to_dlpack", copy ? cloned : self, &held, &data, &read_only);
   tensor_free(cloned);
   if (!status && tensor_get_dtype(held) != dtype)
-    status = refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: another thread changed the tensor during the call");
+    status = refuse(TENSOR_ERROR_RUNTIME,
+                    "to_dlpack: another thread changed the tensor during the call");
   if (!status && read_only && !with_version)
     status = refuse(TENSOR_ERROR_RUNTIME,
                     "to_dlpack: the tensor is read-only, which unversioned DLPack cannot express; "
@@ -226,7 +227,8 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
   if (nbytes &&
       !lt_foreign_bytes(v->data, v->byte_offset, 0 - (uint64_t)before, (uint64_t)nbytes, &data)) {
     snprintf(message, sizeof message,
-             "from_dlpack: %lld bytes at address %p and byte_offset %llu are outside of the address space",
+             "from_dlpack: %lld bytes at address %p and byte_offset %llu are outside of the "
+             "address space",
              (long long)nbytes, v->data, (unsigned long long)v->byte_offset);
     return refuse(TENSOR_ERROR_VALUE, message);
   }

@@ -152,7 +152,8 @@ _Bool lt_check_dtype(int64_t value, const char *op, const char *argument) {
   if (value < TENSOR_QUINT8 || value > TENSOR_QUINT2X4)
     return lt_check_range(value, TENSOR_DTYPE_NONE, LT_DTYPES - 1, op, argument);
   explain(
-      "%s: argument '%s' is %s, a quantized dtype; use quantize_per_tensor() to create a quantized tensor",
+      "%s: argument '%s' is %s, a quantized dtype; use quantize_per_tensor() to create a quantized "
+      "tensor",
       op, argument, tensor_dtype_name((tensor_dtype)value));
   return refused();
 }

@@ -27,10 +27,10 @@ static const reserve kAddresses = {
     "raise it (ulimit -v, RLIMIT_AS)"};
 
 // The memory that Go and tensors write to from the start, without the stacks of threads.
-static const reserve kWritten = {
-    RLIMIT_DATA, PROT_READ | PROT_WRITE, (size_t)128 << 20,
-    "libtensor writes to %zu MiB of memory at the first call, which exceeds the process's limit of %zu MiB "
-    "on data; raise it (ulimit -d, RLIMIT_DATA)"};
+static const reserve kWritten = {RLIMIT_DATA, PROT_READ | PROT_WRITE, (size_t)128 << 20,
+                                 "libtensor writes to %zu MiB of memory at the first call, which "
+                                 "exceeds the process's limit of %zu MiB "
+                                 "on data; raise it (ulimit -d, RLIMIT_DATA)"};
 
 // Go has two descriptors from its first timer on and those of its control group, and opens files at
 // its start, some at the same time; the rest is to spare.
@@ -118,11 +118,10 @@ static int lacks_descriptors(char *why, size_t size) {
   const int had = count;
   while (count) close(opened[--count]);
   if (error != EMFILE && error != ENFILE) return 0;
-  snprintf(
-      why, size,
-      "libtensor needs %d file descriptors, but only %d are available; close some, or raise "
-      "their limit (ulimit -n, RLIMIT_NOFILE)",
-      DESCRIPTORS, had);
+  snprintf(why, size,
+           "libtensor needs %d file descriptors, but only %d are available; close some, or raise "
+           "their limit (ulimit -n, RLIMIT_NOFILE)",
+           DESCRIPTORS, had);
   return 1;
 }
 

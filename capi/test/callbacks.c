@@ -351,7 +351,8 @@ static void saving(void) {
   CHECK(grad_of(x) == 200);
   tensor_free(y);
   CHECK(packed_now == 0 && savers_dropped == 1);
-  FAILS(tensor_pop_saved_tensors_hooks(), TENSOR_ERROR_RUNTIME, "no saved-tensor hooks are active on this thread");
+  FAILS(tensor_pop_saved_tensors_hooks(), TENSOR_ERROR_RUNTIME,
+        "no saved-tensor hooks are active on this thread");
   tensor_free(x);
 }
 

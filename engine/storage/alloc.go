@@ -51,7 +51,7 @@ func rounded(size int64) int64 {
 
 func account(op string, size int64) error {
 	if failing() {
-		return status.Memoryf("%s: a simulated allocation failure (%d bytes)", op, size)
+		return status.Memoryf("%s: allocating %d bytes was made to fail", op, size)
 	}
 	now := memory.inUse.Add(size)
 	if limit := memory.limit.Load(); limit > 0 && now > limit {

@@ -47,7 +47,7 @@ func FailAfter(n int64) { memory.failing.Store(n) }
 // CheckView returns an error when it is the turn of a view, which op makes, to fail.
 func CheckView(op string) error {
 	if failing() {
-		return status.Memoryf("%s: a simulated allocation failure (a view)", op)
+		return status.Memoryf("%s: a view was made to fail", op)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func TestAnAllocationCanBeMadeToFail(t *testing.T) {
 	first, err := New("zeros", 100, device.Host, true)
 	require.NoError(t, err)
 	_, err = New("zeros", 100, device.Host, true)
-	require.ErrorContains(t, err, "zeros: a simulated allocation failure (128 bytes)")
+	require.ErrorContains(t, err, "zeros: allocating 128 bytes was made to fail")
 	third, err := New("zeros", 100, device.Host, true)
 	require.NoError(t, err, "only one fails")
 	first.Release()

@@ -679,7 +679,8 @@ static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int3
                               .stop = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[2]) : TENSOR_NONE,
                               .step = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[3]) : TENSOR_NONE};
   }
-  if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method must be called on a tensor");
+  if (!box || box->kind != LT_TENSOR)
+    return lt_throw_type(env, "at: the method must be called on a tensor");
   lt_make_room(env, e);
   if (!lt_hold(env, call, "self", box, LT_READS, &call->arguments[0].pointer)) return false;
   if (count != 1 || !bind_simple(e, call, box->handle, items))

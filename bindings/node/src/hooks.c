@@ -25,8 +25,7 @@ static bool hand_over(napi_env env, napi_value value, tensor_t **to) {
   if (!lt_look(env, value, &js)) return false;
   if (js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
   if (js.kind != LT_JS_TENSOR)
-    return lt_throw_type(env, "a callback returned %s, which is not a tensor",
-                         lt_kind_name(&js));
+    return lt_throw_type(env, "a callback returned %s, which is not a tensor", lt_kind_name(&js));
   if (!lt_check_box(env, "backward", "result of a hook", js.box, LT_READS)) return false;
   tensor_status status = tensor_new_handle(js.box->handle, to);
   if (status) lt_throw_last(env, status, "savedTensorsHooks");

@@ -445,8 +445,8 @@ static bool parse_index(const char **text, tensor_index *to) {
 static bool bad_index(napi_env env, const lt_call *call, const char *text) {
   if (errno == ERANGE) {
     char message[160];
-    snprintf(message, sizeof message, "%s: index '%.60s' does not fit into 64 bits",
-             call->name, text);
+    snprintf(message, sizeof message, "%s: index '%.60s' does not fit into 64 bits", call->name,
+             text);
     lt_throw_status(env, TENSOR_ERROR_INDEX, message);
     return false;
   }

@@ -463,8 +463,8 @@ static bool sort_old_form(const overload *o, PyObject *const *args, Py_ssize_t n
   return tensors == o->positional;
 }
 
-// Returns the error for a keyword argument that no parameter takes, with the parameter that is probably
-// meant.
+// Returns the error for a keyword argument that no parameter takes, with the parameter that is
+// probably meant.
 static verdict unexpected(const function *f, const overload *o, PyObject *name) {
   const char *given = PyUnicode_AsUTF8AndSize(name, NULL);
   PyObject *meant = NULL;

@@ -62,7 +62,8 @@ static int no_buffer(PyObject *self, int flags) {
   if (explain) Py_DecRef(explain);
   if (asked) Py_DecRef(asked);
   if (none) Py_DecRef(none);
-  if (!PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "the tensor cannot be exported as a buffer");
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_BufferError, "the tensor cannot be exported as a buffer");
   return -1;
 }
 

@@ -31,7 +31,8 @@ static bool tell_items(walk *w, PyObject *o, int depth) {
   // A function that is called for an item could change the list.
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *item = !list ? PyTuple_GetItem(o, i) : i < list->size ? list->items[i] : NULL;
-    if (!item) return PyErr_Format(PyExc_RuntimeError, "a list was modified during the call"), false;
+    if (!item)
+      return PyErr_Format(PyExc_RuntimeError, "a list was modified during the call"), false;
     if (item->type == &PyFloat_Type) {
       if (!tell_float(w, item)) return false;
     } else if (!tell(w, item, depth + 1)) {

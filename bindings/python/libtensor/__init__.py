@@ -206,7 +206,10 @@ def __getattr__(name):
         from ._inert.absent import list_names
 
         if name in list_names().get("", {}) or name in list_names():
-            raise AttributeError(f"module 'libtensor' has no attribute '{name}', which PyTorch has: https://github.com/libtensor/libtensor/blob/main/docs/differences.md", name=name)
+            raise AttributeError(
+                f"module 'libtensor' has no attribute '{name}', which PyTorch has: https://github.com/libtensor/libtensor/blob/main/docs/differences.md",
+                name=name,
+            )
     raise AttributeError(f"module 'libtensor' has no attribute '{name}'", name=name, obj=_sys.modules[__name__])
 
 

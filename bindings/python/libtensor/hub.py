@@ -113,9 +113,7 @@ def _open(url: str) -> Any:
     except HTTPError:
         raise
     except URLError as error:
-        raise URLError(
-            f"{error.reason}: {url} cannot be opened; without a network, put the file into {get_dir()}"
-        ) from error
+        raise URLError(f"{error.reason}: {url} cannot be opened; without a network, put the file into {get_dir()}") from error
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:

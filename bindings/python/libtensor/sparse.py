@@ -127,7 +127,8 @@ def to_scipy(tensor):
 
     if not tensor.dim() or tensor.dense_dim() or tensor.layout is not sparse_coo and tensor.dim() != 2:
         raise RuntimeError(
-            f"to_scipy: only matrices without dense dimensions are supported, but the tensor has sizes {tuple(tensor.shape)} with {tensor.dense_dim()} dense dimensions"
+            f"to_scipy: only matrices without dense dimensions are supported, but the tensor has sizes {tuple(tensor.shape)} with "
+            f"{tensor.dense_dim()} dense dimensions"
         )
     tensor = tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
     *indices, values = (part.detach().numpy() for part in parts(tensor))

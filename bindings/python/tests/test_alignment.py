@@ -152,7 +152,7 @@ def test_errors_and_meta_tensors():
     for call, text in [
         (lambda: F.ctc_loss(logs, target, (4, 5), (2, 2)), "at most 4.*5"),
         (lambda: F.ctc_loss(logs, target, (4, -1), (2, 2)), "-1"),
-        (lambda: F.ctc_loss(logs, target, (4,), (2, 2)), "2 examples"),
+        (lambda: F.ctc_loss(logs, target, (4,), (2, 2)), "2 batch elements"),
         (lambda: F.ctc_loss(logs, target, (4, 4), (2, 3)), "at least 3 labels"),
         (lambda: F.ctc_loss(logs, target.flatten(), (4, 4), (2, 1)), "3 labels"),
         (lambda: F.ctc_loss(logs, target, (4, 4), (2, 2), blank=3), "blank.*3"),

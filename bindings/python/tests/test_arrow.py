@@ -163,8 +163,8 @@ def test_a_sole_array_of_a_stream_is_shared():
         (lambda t: Stream(t, [t, Producer(t, null_count=2), Producer(t, null_count=1)]), ValueError, "3 of 9 elements are null"),
         (lambda t: Stream(t, [t, Producer(t, length=-1)]), ValueError, "length"),
         (lambda t: Stream(t, [Producer(t, length=2**62), Producer(t, length=2**62)]), ValueError, "outside of memory"),
-        (lambda t: Stream(t, [t, t], error=1), RuntimeError, "next array: the disk is gone"),
-        (lambda t: Stream(t, [t, t], error=2), RuntimeError, "next array: the disk is gone"),
+        (lambda t: Stream(t, [t, t], error=1), RuntimeError, "next array of the stream failed: the disk is gone"),
+        (lambda t: Stream(t, [t, t], error=2), RuntimeError, "next array of the stream failed: the disk is gone"),
     ],
 )
 def test_streams_that_cannot_be_taken(make, error, fact):

@@ -367,7 +367,9 @@ def test_data_of_another_kind():
     y = x * 3
     x.data = torch.ones(3)
     assert x.shape == (3,) and x.dtype == torch.float32
-    with pytest.raises(RuntimeError, match=r"a gradient of sizes \[2\] does not match the leaf: its data was replaced after it was used, and now has sizes \[3\]"):
+    with pytest.raises(
+        RuntimeError, match=r"a gradient of sizes \[2\] does not match the leaf: its data was replaced after it was used, and now has sizes \[3\]"
+    ):
         y.sum().backward()
     assert x.grad is None
     (x * x).sum().backward()

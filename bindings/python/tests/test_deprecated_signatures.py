@@ -23,7 +23,7 @@ FUNCTIONS = [
 @pytest.mark.parametrize(("name", "old", "new", "factors"), FUNCTIONS)
 def test_factors_by_position(name, old, new, factors):
     function = getattr(torch, name)
-    with pytest.warns(UserWarning, match=f"{name} is deprecated.*by name"):
+    with pytest.warns(UserWarning, match=f"{name} is deprecated.*keyword arguments"):
         assert function(*old).equal(function(*new, **factors))
     out = torch.empty(0)
     assert function(*old, out=out) is out and out.equal(function(*new, **factors))

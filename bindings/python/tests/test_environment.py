@@ -91,7 +91,7 @@ def test_settings_are_remembered():
     assert not torch.are_deterministic_algorithms_enabled()
     torch.set_float32_matmul_precision("high")
     assert torch.get_float32_matmul_precision() == "high" and torch.get_num_interop_threads() >= 1 and not torch.is_warn_always_enabled()
-    with pytest.raises(RuntimeError, match="^set_float32_matmul_precision: 'lower' is none of highest, high, medium$"):
+    with pytest.raises(RuntimeError, match="^set_float32_matmul_precision: precision must be one of highest, high, medium, but got 'lower'$"):
         torch.set_float32_matmul_precision("lower")
     assert torch.get_float32_matmul_precision() == "high"
     torch.set_float32_matmul_precision("highest")

@@ -87,8 +87,14 @@ def test_losses_of_several_dimensions_and_of_one_example():
             lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), torch.tensor([0, 1]), linear_bias=values(3)),
             r"linear_bias must have sizes \[2\]",
         ),
-        (lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), values(2, 2), ignore_index=0), "ignore_index is only supported for targets of class indices"),
-        (lambda: F.linear_cross_entropy(values(4, 3), values(2, 3), torch.tensor([0]), options=Options()), "target must have one element for each of the 4 rows"),
+        (
+            lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), values(2, 2), ignore_index=0),
+            "ignore_index is only supported for targets of class indices",
+        ),
+        (
+            lambda: F.linear_cross_entropy(values(4, 3), values(2, 3), torch.tensor([0]), options=Options()),
+            "target must have one element for each of the 4 rows",
+        ),
     ],
 )
 def test_mismatches_are_rejected(call, text):

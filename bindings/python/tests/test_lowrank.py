@@ -122,9 +122,9 @@ def test_errors_of_lobpcg():
         torch.lobpcg(a, 3)
     with pytest.raises(RuntimeError, match="k must be between 0 and the number of vectors, 1, got 2"):
         torch.lobpcg(a, 2, n=1)
-    with pytest.raises(RuntimeError, match="B must be .*float64"):
+    with pytest.raises(RuntimeError, match="B must have .*float64"):
         torch.lobpcg(a, B=a.double())
-    with pytest.raises(RuntimeError, match=r"X must be .*\[5, 1\]"):
+    with pytest.raises(RuntimeError, match=r"X must have .*\[5, 1\]"):
         torch.lobpcg(a, X=torch.ones(5, 1))
     with pytest.raises(RuntimeError, match="niter must be between 0 and 10000, got -1"):
         torch.lobpcg(a, niter=-1)

@@ -103,7 +103,7 @@ def test_sizes_that_do_not_fit():
         (lambda: F.group_norm(x, 3), "num_groups.*4.*3"),
         (lambda: F.group_norm(x, 0), "num_groups"),
         (lambda: F.group_norm(x, 2, torch.zeros(3)), "weight"),
-        (lambda: F.group_norm(torch.zeros(3), 3), "dimensions"),
+        (lambda: F.group_norm(torch.zeros(3), 3), "must have shape"),
         (lambda: torch.native_group_norm(x, None, None, 2, 4, 2, 2, 0.1), "number of elements"),
         (lambda: F.batch_norm(x, torch.zeros(3), torch.ones(4)), r"running_mean.*4.*\[3\]"),
         (lambda: F.batch_norm(x, None, None), "running_mean"),

@@ -405,7 +405,9 @@ def test_functions_of_tensors_that_numpy_cannot_read(call):
         found = evaluate(call, wanting_gradients(given))
     except TypeError as error:
         name = call.split("(")[0].replace("np.", "numpy.", 1)
-        assert re.search(r"NumPy cannot compute it either: Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\)", str(error)), name
+        assert re.search(r"NumPy cannot compute it either: Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\)", str(error)), (
+            name
+        )
         return
     close(found, wanted)
 
@@ -513,7 +515,11 @@ def test_other_tensors_that_numpy_cannot_read():
 
 
 REFUSED = [
-    (lambda t: t.bfloat16(), "np.interp(t, t, t)", r"numpy.interp\(\): libtensor has no equivalent function.* NumPy has no bfloat16; convert with float\(\)"),
+    (
+        lambda t: t.bfloat16(),
+        "np.interp(t, t, t)",
+        r"numpy.interp\(\): libtensor has no equivalent function.* NumPy has no bfloat16; convert with float\(\)",
+    ),
     (lambda t: t.requires_grad_(), "np.unwrap(t)", r"numpy.unwrap\(\): .* tensor.detach\(\)"),
     (lambda t: t.to(device="meta"), "np.pad(t, 1)", r"numpy.pad\(\): .* meta device .* Tensor.cpu\(\)"),
     (lambda t: t.to_sparse(), "np.interp(t, t, t)", r"numpy.interp\(\): .*sparse_coo layout .* Tensor.to_dense\(\)"),

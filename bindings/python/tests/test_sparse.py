@@ -549,7 +549,10 @@ def test_split_positions_cannot_be_a_sparse_tensor():
         torch.tensor_split(torch.arange(6.0), torch.tensor([2, 4]).to_sparse())
 
 
-@pytest.mark.parametrize(("kind", "instead"), [("sparse_coo", r"convert with to_dense\(\)"), ("sparse_csr", r"convert with to_dense\(\)"), ("quantized", r"call dequantize\(\) first")])
+@pytest.mark.parametrize(
+    ("kind", "instead"),
+    [("sparse_coo", r"convert with to_dense\(\)"), ("sparse_csr", r"convert with to_dense\(\)"), ("quantized", r"call dequantize\(\) first")],
+)
 def test_errors_name_the_call_of_the_user(kind, instead):
     x = torch.quantize_per_tensor(torch.eye(3), 0.1, 2, torch.quint8) if kind == "quantized" else to(kind, torch.eye(3))
     end = rf" is not implemented for {kind} tensors; {instead}$"
@@ -654,7 +657,9 @@ def test_compressed_tensors_are_resized(layout):
         narrow = (less, 6) if rows else (6, less)
         same(x.resize_(narrow), want[: narrow[0], : narrow[1]])
     x = to(layout, d)
-    with pytest.raises(RuntimeError, match=r"resize_: dimension . of a tensor of layout .* cannot shrink from 4 to 2, because it may contain entries"):
+    with pytest.raises(
+        RuntimeError, match=r"resize_: dimension . of a tensor of layout .* cannot shrink from 4 to 2, because it may contain entries"
+    ):
         x.resize_((4, 2) if rows else (2, 4))
     with pytest.raises(RuntimeError, match="resize_: batch and dense sizes of a tensor of layout .* cannot change, but got size"):
         x.resize_(1, 4, 4)

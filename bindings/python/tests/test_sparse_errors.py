@@ -16,7 +16,9 @@ def made(layout, sizes, dense=0):
 def test_rows_and_columns_of_batches(layout):
     x = made(layout, (2, 3, 4, 6))
     for dim in (-2, -1, 2, 3):
-        with pytest.raises(RuntimeError, match=rf"select: selecting rows or columns of a batch \(dimension {dim % 4}\) .*index the batch dimensions first"):
+        with pytest.raises(
+            RuntimeError, match=rf"select: selecting rows or columns of a batch \(dimension {dim % 4}\) .*index the batch dimensions first"
+        ):
             x.select(dim, 0)
         with pytest.raises(RuntimeError, match="unbind: selecting rows or columns of a batch"):
             x.unbind(dim)
@@ -57,10 +59,34 @@ def test_transposed_dense_dimensions_of_coordinates():
     [
         ("sparse_bsr", (4, 6), 0, {"layout": "sparse_csr"}, "layout sparse_bsr cannot be converted to layout sparse_csr; convert with to_sparse_coo"),
         ("sparse_bsc", (2, 4, 6), 0, {"layout": "sparse_csc"}, "layout sparse_bsc cannot be converted to layout sparse_csc"),
-        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 3)}, r"blocks of sizes \[2, 2\] cannot be converted to blocks of sizes \[2, 3\]"),
-        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsc", "blocksize": (1, 1)}, r"blocks of sizes \[2, 2\] cannot be converted to blocks of sizes \[1, 1\]"),
-        ("sparse_csr", (2, 4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 2)}, "batches of layout sparse_csr cannot be converted to layout sparse_bsr"),
-        ("sparse_csc", (2, 4, 6), 0, {"layout": "sparse_bsc", "blocksize": (2, 2)}, "batches of layout sparse_csc cannot be converted to layout sparse_bsc"),
+        (
+            "sparse_bsr",
+            (4, 6),
+            0,
+            {"layout": "sparse_bsr", "blocksize": (2, 3)},
+            r"blocks of sizes \[2, 2\] cannot be converted to blocks of sizes \[2, 3\]",
+        ),
+        (
+            "sparse_bsr",
+            (4, 6),
+            0,
+            {"layout": "sparse_bsc", "blocksize": (1, 1)},
+            r"blocks of sizes \[2, 2\] cannot be converted to blocks of sizes \[1, 1\]",
+        ),
+        (
+            "sparse_csr",
+            (2, 4, 6),
+            0,
+            {"layout": "sparse_bsr", "blocksize": (2, 2)},
+            "batches of layout sparse_csr cannot be converted to layout sparse_bsr",
+        ),
+        (
+            "sparse_csc",
+            (2, 4, 6),
+            0,
+            {"layout": "sparse_bsc", "blocksize": (2, 2)},
+            "batches of layout sparse_csc cannot be converted to layout sparse_bsc",
+        ),
         ("sparse_coo", (2, 4, 6), 0, {"layout": "sparse_csr"}, "layout sparse_csr requires two sparse dimensions, but the tensor has 3"),
         ("sparse_coo", (4, 6), 1, {"layout": "sparse_csr"}, "layout sparse_csr requires two sparse dimensions, but the tensor has 1"),
         ("sparse_coo", (4, 6, 2), 0, {"sparse_dim": 2}, "sparse_dim 2 must be the tensor's number of sparse dimensions, 3"),

@@ -66,7 +66,7 @@ def test_gradients_of_sparse_tensors_are_checked(layout):
 
 
 def test_sizes_with_the_largest_integer_are_named():
-    with pytest.raises(RuntimeError, match="ccol_indices must have 9223372036854775808 entries"):
+    with pytest.raises(RuntimeError, match="ccol_indices must have 9223372036854775808 elements"):
         torch.sparse_csc_tensor([0], [], torch.zeros(0), [0, 2**63 - 1])
 
 

@@ -500,7 +500,7 @@ def test_entries_grow_with_their_dense_dimensions():
     assert torch.equal(s.sparse_resize_((4, 5), 1, 1).to_dense(), want)
     with pytest.raises(RuntimeError, match=r"dense sizes \(\[5\]\) of a tensor with entries must not change or shrink, but got size \[4, 4\]"):
         s.sparse_resize_((4, 4), 1, 1)
-    with pytest.raises(RuntimeError, match="the number of sparse dimensions \(1\)"):
+    with pytest.raises(RuntimeError, match=r"the number of sparse dimensions \(1\)"):
         s.sparse_resize_((4, 5), 2, 0)
     assert torch.ones(6).resize_as_(torch.eye(2).to_sparse()).shape == (2, 2)
 

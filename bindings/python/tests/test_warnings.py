@@ -97,8 +97,16 @@ PROGRAMS = {
     "long istft": (lambda: torch.istft(STFT, 16, window=ones(16), length=200), "istft: the frames end", ONCE),
     "where": (lambda: torch.where(bytes_of(1, 0), ones(2), ones(2)), "where: condition of dtype uint8", ONCE),
     "index of bytes": (lambda: ones(2)[bytes_of(1, 0)], "index: tensor as an index of dtype uint8", ONCE),
-    "masked_fill_": (lambda: expanded().masked_fill_(torch.tensor([True, False, True]), 2.0), "masked_fill_: use of an in-place operator on an expanded tensor", EACH),
-    "index_fill_": (lambda: expanded().index_fill_(0, torch.tensor([0]), 2.0), "index_fill_: use of an in-place operator on an expanded tensor", EACH),
+    "masked_fill_": (
+        lambda: expanded().masked_fill_(torch.tensor([True, False, True]), 2.0),
+        "masked_fill_: use of an in-place operator on an expanded tensor",
+        EACH,
+    ),
+    "index_fill_": (
+        lambda: expanded().index_fill_(0, torch.tensor([0]), 2.0),
+        "index_fill_: use of an in-place operator on an expanded tensor",
+        EACH,
+    ),
     "random_": (lambda: ones(3).random_(0, 2**40), "random_: float32 has all integers from -16777216", EACH),
     "range": (lambda: torch.range(0, 3), "range: deprecated, as in PyTorch; use arange", ONCE),
     "lu": (lambda: torch.lu(torch.eye(2)), "lu: deprecated", ONCE),

@@ -216,7 +216,9 @@ def triangle(function):
 
 def split(ary, indices_or_sections, axis=0):
     if isinstance(indices_or_sections, int) and ary.size(axis) % indices_or_sections:
-        raise ValueError(f"numpy.split: {ary.size(axis)} elements along axis {axis} cannot be split into {indices_or_sections} equal parts; use array_split")
+        raise ValueError(
+            f"numpy.split: {ary.size(axis)} elements along axis {axis} cannot be split into {indices_or_sections} equal parts; use array_split"
+        )
     return array_split(ary, indices_or_sections, axis)
 
 

@@ -178,9 +178,7 @@ def from_interface(data, name="__array_interface__", device="cpu"):
                 "use array.byteswap().view(array.dtype.newbyteorder()), or tensor(array), which copies"
             )
         if text == "|O":
-            raise TypeError(
-                "can't convert an array of Python objects (type '|O'); convert it with astype(), or pass its tolist() to tensor()"
-            )
+            raise TypeError("can't convert an array of Python objects (type '|O'); convert it with astype(), or pass its tolist() to tensor()")
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     alignment = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if device == "cpu" and 0 not in size and (address % alignment or any(s < 0 or s % dtype.itemsize for s in stride or ())):
@@ -340,7 +338,8 @@ def no_buffer(tensor, flags):
     if _f.lend(tensor)[2] and flags & WRITABLE:
         raise BufferError("the tensor is read-only, but a writable buffer was requested; clone() it")
     raise BufferError(
-        f"a contiguous buffer was requested, but the tensor of sizes {list(tensor.shape)} has strides {list(tensor.stride())}; call contiguous() first"
+        f"a contiguous buffer was requested, but the tensor of sizes {list(tensor.shape)} has strides {list(tensor.stride())}; "
+        "call contiguous() first"
     )
 
 

@@ -47,7 +47,8 @@ def reduce(tensor):
     if tensor.is_quantized:
         if tensor.is_meta:
             raise NotImplementedError(
-                "pickle: a quantized tensor on device meta cannot be pickled: the format has no quantized tensors without elements; pickle its int_repr() instead"
+                "pickle: a quantized tensor on device meta cannot be pickled: the format has no quantized tensors without elements; "
+                "pickle its int_repr() instead"
             )
         return rebuild_quantized, (_f.int_repr(tensor), *parameters(tensor))
     if tensor.is_conj() or tensor.is_neg():

@@ -77,7 +77,8 @@ def rebuild_storage(descriptor, nbytes):
         fd = descriptor.detach()
     except (ConnectionError, EOFError, FileNotFoundError) as error:
         raise RuntimeError(
-            "the process that sent a tensor ended before it was received, so its memory was freed; keep the sender alive until then, for example with an event"
+            "the process that sent a tensor ended before it was received, so its memory was freed; keep the sender alive until then, "
+            "for example with an event"
         ) from error
     try:
         return _f.storage_from_descriptor(fd, nbytes)

@@ -107,5 +107,7 @@ class Tensor:
             with in_name_of("unflatten"):
                 return _f.unflatten_names(self, dim, sizes, listed(names, "unflatten"))
         if isinstance(dim, str):
-            raise TypeError(f"unflatten(): unflattening the named dimension '{dim}' requires pairs of a name and a size, such as [('a', 2), ('b', 3)]")
+            raise TypeError(
+                f"unflatten(): unflattening the named dimension '{dim}' requires pairs of a name and a size, such as [('a', 2), ('b', 3)]"
+            )
         return _unflatten(self, dim, sizes)

@@ -31,7 +31,9 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         return made.reshape(obj.shape) if isinstance(obj, memoryview) else made
     made = obj.to(dtype=dtype, device=device, copy=builtins.bool(copy))
     if copy is False and made is not obj:
-        raise ValueError(f"asarray(): the conversion of {obj.dtype} on {obj.device} to {made.dtype} on {made.device} requires a copy, which copy=False forbids")
+        raise ValueError(
+            f"asarray(): the conversion of {obj.dtype} on {obj.device} to {made.dtype} on {made.device} requires a copy, which copy=False forbids"
+        )
     return made
 
 

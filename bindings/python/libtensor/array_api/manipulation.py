@@ -81,7 +81,9 @@ def reshape(x, /, shape, *, copy=None):
     made = _f.reshape(checked(x, "reshape", "x"), shape)
     shares = made.data_ptr() == x.data_ptr()
     if copy is False and not shares:
-        raise ValueError(f"reshape(): a tensor of {list(x.shape)} and strides {list(x.stride())} cannot be viewed as {list(made.shape)}; use copy=None")
+        raise ValueError(
+            f"reshape(): a tensor of {list(x.shape)} and strides {list(x.stride())} cannot be viewed as {list(made.shape)}; use copy=None"
+        )
     return made.clone() if copy and shares else made
 
 

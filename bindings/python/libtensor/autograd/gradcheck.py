@@ -399,7 +399,9 @@ class Check:
             if t.layout is not of.layout:
                 raise GradcheckError(f"grad is incorrect layout ({t.layout} is not {of.layout})")
             if t.ne(0).any():
-                raise GradcheckError(f"backward not multiplied by grad_output: a zero gradient of output {number} results in a nonzero gradient of input {place}")
+                raise GradcheckError(
+                    f"backward not multiplied by grad_output: a zero gradient of output {number} results in a nonzero gradient of input {place}"
+                )
 
     def repeated(self, output, seed, nondet_tol):
         """Checks that a backward pass returns the same gradients twice."""

@@ -350,7 +350,9 @@ class Library:
 
     def fallback(self, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Raises NotImplementedError: kernels for all operators are not supported."""
-        raise NotImplementedError("Library.fallback: kernels for all operators of a dispatch key are not supported; register each operator with impl()")
+        raise NotImplementedError(
+            "Library.fallback: kernels for all operators of a dispatch key are not supported; register each operator with impl()"
+        )
 
     def _destroy(self) -> None:
         """Removes the operators of a namespace that this object defines."""

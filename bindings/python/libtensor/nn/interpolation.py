@@ -17,7 +17,8 @@ def _given(name, input, **lists):
     for argument, value in lists.items():
         if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(input, Tensor) and input.dim() > 3:
             raise ValueError(
-                f"{name}: {argument} must be a number, or a list of {input.dim() - 2} numbers for input of sizes {list(input.shape)}, but got {value!r}"
+                f"{name}: {argument} must be a number, or a list of {input.dim() - 2} numbers for input of sizes "
+                f"{list(input.shape)}, but got {value!r}"
             )
     return map(_factors, lists.values())
 

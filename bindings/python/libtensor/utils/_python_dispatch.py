@@ -23,9 +23,7 @@ class TorchDispatchMode:
         raise NotImplementedError("TorchDispatchMode.__torch_dispatch__: dispatching operators to Python is not supported")
 
     def __enter__(self) -> Any:
-        raise NotImplementedError(
-            f"{type(self).__name__}: dispatching operators to Python is not supported; use torch.overrides.TorchFunctionMode"
-        )
+        raise NotImplementedError(f"{type(self).__name__}: dispatching operators to Python is not supported; use torch.overrides.TorchFunctionMode")
 
     def __exit__(self, *raised: object) -> None:
         return None

@@ -203,7 +203,10 @@ def register_dataclass(
     if dataclasses.is_dataclass(cls):
         taken = {field.name for field in dataclasses.fields(cls) if field.init}
         if taken != set(field_names) | dropped:
-            raise ValueError(f"register_dataclass: the fields of {cls} are {sorted(taken)}, but field_names and drop_field_names are {sorted(set(field_names) | dropped)}")
+            raise ValueError(
+                f"register_dataclass: the fields of {cls} are {sorted(taken)}, but field_names and drop_field_names are "
+                f"{sorted(set(field_names) | dropped)}"
+            )
     names = [name for name in field_names if name not in dropped]
 
     def flatten(x: Any) -> tuple[list[Any], Any]:

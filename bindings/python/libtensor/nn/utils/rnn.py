@@ -191,7 +191,9 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
         if not isinstance(t, Tensor):
             raise TypeError(f"{name}: sequences must be tensors, but one is of {type(t).__name__}")
         if t.dim() == 0 or t.shape[1:] != first.shape[1:]:
-            raise RuntimeError(f"{name}: sequences must have the same sizes after the first dimension, but have {tuple(first.shape)} and {tuple(t.shape)}")
+            raise RuntimeError(
+                f"{name}: sequences must have the same sizes after the first dimension, but have {tuple(first.shape)} and {tuple(t.shape)}"
+            )
     longest = max(t.size(0) for t in sequences)
 
     def padded(t):
