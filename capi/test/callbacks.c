@@ -303,7 +303,7 @@ static void constants(void) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char text[120];
     const int64_t list[] = {0, bad[i].position};
-    snprintf(text, sizeof text, "constant[1] is %s, which is no position of one of 1 outputs",
+    snprintf(text, sizeof text, "constant[1] is %s, which is out of range for 1 outputs",
              bad[i].told);
     FAILS(tensor_record_function("F", &in, 1, &out, 1, list, 2, NULL, 0, true, same, NULL,
                                  drop_function, &handle),

@@ -321,9 +321,9 @@ def test_the_first_calls_of_a_process(call):
 @pytest.mark.parametrize(
     "environment, why",
     [
-        ({"LIBTENSOR_SIM_FAIL": "cuInit:1:803"}, "the driver refuses to start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, .*"),
+        ({"LIBTENSOR_SIM_FAIL": "cuInit:1:803"}, "initialization of the driver failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, .*"),
         ({"LIBTENSOR_SIM_VERSION": "12020"}, "the driver is too old: it supports CUDA 12.2, but 12.4 or newer is required"),
-        ({"LIBTENSOR_SIM_FAIL": "cuDriverGetVersion:1:3"}, "the driver does not tell its version: CUDA_ERROR_NOT_INITIALIZED, .*"),
+        ({"LIBTENSOR_SIM_FAIL": "cuDriverGetVersion:1:3"}, "the version of the driver is unknown: CUDA_ERROR_NOT_INITIALIZED, .*"),
         ({"LIBTENSOR_SIM_FAIL": "cuDeviceGetCount:1:100"}, "the driver does not tell its devices: CUDA_ERROR_NO_DEVICE, .*"),
         ({"LIBTENSOR_SIM_DEVICES": "0"}, "the driver has no device"),
     ],

@@ -380,7 +380,7 @@ for _ in range(2):
         print(type(error).__name__, error)
 """
 FOUND = "[[2.0, 3.0], [6.0, 11.0]]"
-NOT_FOUND = "RuntimeError matmul: LIBTENSOR_CUBLAS names no cuBLAS that can be used: "
+NOT_FOUND = "RuntimeError matmul: LIBTENSOR_CUBLAS does not name a usable cuBLAS library: "
 
 
 @pytest.mark.usefixtures("simulation")

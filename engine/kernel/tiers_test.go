@@ -473,7 +473,7 @@ func TestErrorsOfBuildsForOtherCPUsNameAnAlternative(t *testing.T) {
 	assert.NoError(t, unusable([]string{"baseline", "avx2", "avx512"}, []string{"baseline"}))
 	assert.NoError(t, unusable([]string{"avx2"}, []string{"baseline", "avx2", "avx512"}))
 	err := unusable([]string{"avx2", "avx512"}, []string{"baseline"})
-	assert.ErrorContains(t, err, "kernels for CPUs with avx2 or avx512 only, and this one has baseline")
+	assert.ErrorContains(t, err, "built for CPUs with avx2 or avx512, but this CPU supports baseline")
 	assert.ErrorContains(t, err, "make lib")
 	assert.NoError(t, Unusable())
 }

@@ -134,7 +134,7 @@ func TestMoveIsReportedUntilItEnds(t *testing.T) {
 func TestDevicesWithoutAnAllocatorAreRejectedByName(t *testing.T) {
 	for _, nbytes := range []int64{0, 8} {
 		_, err := New("zeros", nbytes, device.Device{Type: device.CUDA, Index: 1}, true)
-		require.ErrorContains(t, err, "zeros: cuda: no allocator; this build has cpu")
+		require.ErrorContains(t, err, "zeros: device type cuda is not supported; this build supports cpu")
 		require.ErrorContains(t, err, " and ")
 	}
 	_, err := New("zeros", 8, device.None, true)

@@ -156,7 +156,7 @@ def test_memory_that_is_seen_as_another_dtype_gets_no_tangent():
         base[:2].copy_(x[:2])
         return base, seen
 
-    with pytest.raises(RuntimeError, match="a tensor of sizes .* without a tangent, whose memory others see, of another dtype"):
+    with pytest.raises(RuntimeError, match="a tensor of sizes .* without a tangent, whose memory is shared with tensors of another dtype"):
         jvp(f, (X,), (V,))
 
 

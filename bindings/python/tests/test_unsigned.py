@@ -702,7 +702,7 @@ def test_operators_of_integers_alone_name_both_dtypes(name):
 
 def test_numbers_beyond_int64_name_the_dtype_that_has_them():
     for value in (2**63, 2**64 - 1):
-        with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits with a sign; dtype uint64 has it"):
+        with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits with a sign; use dtype uint64"):
             torch.tensor([value])
         with pytest.raises(ValueError, match=f"argument 'low': {value} does not fit into 64 bits; the range is {-(2**63)} to {2**63 - 1}"):
             torch.randint(value, (2,), dtype=torch.uint64)
