@@ -97,7 +97,7 @@ func interpolate(c aten.Ctx, op string, self *tensor.Tensor, sizes []int64, scal
 		scales = nil
 	}
 	if mode != "area" && (slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1) || slices.Max(sizes) > math.MaxInt32 {
-		return nil, status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and at most %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
+		return nil, status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
 	}
 	s := within(c, op)
 	defer s.Close()

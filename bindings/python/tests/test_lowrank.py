@@ -46,7 +46,7 @@ def test_lowrank_is_reproducible_and_rejects_invalid_arguments():
     assert [t.shape for t in torch.svd_lowrank(a, 0)] == [(30, 0), (0,), (8, 0)]
     with pytest.raises(RuntimeError, match=r"svd_lowrank: q must not be negative, got -1"):
         torch.svd_lowrank(a, -1)
-    with pytest.raises(ValueError, match=r"pca_lowrank: q must be .* \[30, 8\], 8, got 9"):
+    with pytest.raises(ValueError, match=r"pca_lowrank: q must be .* 8 for matrices of shape \[30, 8\], but got 9"):
         torch.pca_lowrank(a, 9)
     with pytest.raises(RuntimeError, match="svd_lowrank.*int64"):
         torch.svd_lowrank(torch.ones(3, 3, dtype=torch.int64))
