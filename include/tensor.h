@@ -559,18 +559,18 @@ TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);
 
 // ---------------------------------------------------------------------------------------- creation
 
-// Creates a tensor of shape `size` filled with 0. `dtype` defaults to the default dtype.
+// Creates a tensor of shape `size` filled with the scalar 0. `dtype` defaults to the default dtype.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_zeros` writing to `out`.
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Creates a tensor of shape `size` filled with 1. `dtype` defaults to the default dtype.
+// Creates a tensor of shape `size` filled with the scalar 1. `dtype` defaults to the default dtype.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_ones` writing to `out`.
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -579,8 +579,8 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
 // value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
 // represent is an error.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_full` writing to `out`.
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -589,8 +589,8 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
 // dtype. A tensor with a sparse `layout` has no entries. The channels-last memory formats require 4
 // or 5 dimensions.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 // `tensor_empty` writing to `out`.
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out);
@@ -598,26 +598,27 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
 // Creates an uninitialized tensor of shape `size` with the given strides, in elements. Negative
 // strides are an error. `dtype` defaults to the default dtype.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Creates an uninitialized dense tensor with a given order of dimensions in memory.
 // `physical_layout` is a permutation of the dimensions, from the outermost to the innermost in
 // memory.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Creates a zero-dim tensor from a scalar. `dtype` defaults to the default dtype.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
-// Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1.
-// `dtype` defaults to int64 for integers, otherwise to the default dtype.
+// Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1. An
+// `end` less than `start` is an error. `dtype` defaults to int64 for integers, otherwise to the
+// default dtype.
 //
 // Dtypes: integers and floats. Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE,
 // `device` tensor_device_default().
@@ -657,8 +658,9 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
 TENSOR_DEPRECATED("use arange, whose end is not included")
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive. The
-// ends must be representable in the dtype. `dtype` defaults to the default dtype.
+// Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
+// `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
+// negative `steps` is an error. `dtype` defaults to the default dtype.
 //
 // Dtypes: integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -669,8 +671,9 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive, which
 // are zero-dim tensors. `dtype` defaults to the default dtype.
 //
-// Dtypes: integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
-// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
+// Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+// values. Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
+// tensor_device_default().
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_linspace_tensor_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -678,8 +681,9 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
 // Creates a 1-D tensor of `steps` evenly spaced values from `start`, a zero-dim tensor, to `end`,
 // both inclusive. `dtype` defaults to the default dtype.
 //
-// Dtypes: integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
-// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
+// Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+// values. Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
+// tensor_device_default().
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_linspace_tensor_scalar` writing to `out`.
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -687,14 +691,16 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, a zero-dim tensor,
 // both inclusive. `dtype` defaults to the default dtype.
 //
-// Dtypes: integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
-// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
+// Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+// values. Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
+// tensor_device_default().
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_linspace_scalar_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
-// exponents from `start` to `end`, both inclusive. `dtype` defaults to the default dtype.
+// exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
+// 1))`. A negative `steps` is an error. `dtype` defaults to the default dtype.
 //
 // Dtypes: integers, floats and complex. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -705,8 +711,9 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
 // both inclusive, which are zero-dim tensors. `dtype` defaults to the default dtype.
 //
-// Dtypes: integers, floats and complex. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout`
-// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
+// Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+// values. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
+// tensor_device_default().
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_logspace_tensor_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -714,8 +721,9 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start`, a zero-dim
 // tensor, to `end`, both inclusive. `dtype` defaults to the default dtype.
 //
-// Dtypes: integers, floats and complex. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout`
-// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
+// Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+// values. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
+// tensor_device_default().
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_logspace_tensor_scalar` writing to `out`.
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -723,25 +731,27 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`, a
 // zero-dim tensor, both inclusive. `dtype` defaults to the default dtype.
 //
-// Dtypes: integers, floats and complex. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout`
-// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
+// Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+// values. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
+// tensor_device_default().
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_logspace_scalar_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Creates the n x n identity matrix. `dtype` defaults to the default dtype.
+// Creates the `n` x `n` identity matrix: 1 on the main diagonal, and 0 elsewhere. A negative size
+// is an error. `dtype` defaults to the default dtype.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_eye` writing to `out`.
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Creates an n x m matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
+// Creates an `n` x `m` matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
 // default dtype.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 // `tensor_eye_m` writing to `out`.
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -765,110 +775,114 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
 // Creates an uninitialized tensor with the shape of `self`; dtype and device default to those of
 // `self`. Without `memory_format` the strides follow those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with 0 with the shape of `self`; dtype and device default to those of
-// `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype and device default to
+// those of `self`. Without `memory_format` the strides follow those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with 1 with the shape of `self`; dtype and device default to those of
-// `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype and device default to
+// those of `self`. Without `memory_format` the strides follow those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Creates a tensor filled with `fill_value` with the shape of `self`; dtype and device default to
 // those of `self`. Without `memory_format` the strides follow those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Creates an uninitialized tensor of shape `size`; dtype and device default to those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Creates an uninitialized tensor of shape `size` with the given strides, in elements; dtype and
 // device default to those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
 // `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Creates a tensor of shape `size` filled with 0; dtype and device default to those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Creates a tensor of shape `size` filled with 1; dtype and device default to those of `self`.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Computes the Bartlett (triangular) window `1 - abs(2 * i / (n - 1) - 1)` of `window_length`
-// samples. A periodic window (default) omits the last sample of a symmetric window of length
-// `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
+// samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
+// sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
+// `dtype` must be floating-point, and defaults to the default dtype.
 //
 // Dtypes: floats. Default: `periodic` true, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE,
 // `device` tensor_device_default().
 TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
-// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples. A
-// periodic window (default) omits the last sample of a symmetric window of length `window_length` +
-// 1. `dtype` must be floating-point, and defaults to the default dtype.
+// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples, with
+// n = `window_length` + 1 for a `periodic` window (default), which omits the last sample, and n =
+// `window_length` for a symmetric one. A negative `window_length` is an error. `dtype` must be
+// floating-point, and defaults to the default dtype.
 //
 // Dtypes: floats. Default: `periodic` true, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE,
 // `device` tensor_device_default().
 TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Computes the Hamming window `alpha - beta * cos(2 * pi * i / (n - 1))` of `window_length`
-// samples. A periodic window (default) omits the last sample of a symmetric window of length
-// `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
+// samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
+// sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
+// `dtype` must be floating-point, and defaults to the default dtype.
 //
 // Dtypes: floats. Default: `periodic` true, `alpha` 0.54, `beta` 0.46, `dtype` TENSOR_DTYPE_NONE,
 // `layout` TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n
-// - 1))` of `window_length` samples. A periodic window (default) omits the last sample of a
-// symmetric window of length `window_length` + 1. `dtype` must be floating-point, and defaults to
-// the default dtype.
+// - 1))` of `window_length` samples, with n = `window_length` + 1 for a `periodic` window
+// (default), which omits the last sample, and n = `window_length` for a symmetric one. A negative
+// `window_length` is an error. `dtype` must be floating-point, and defaults to the default dtype.
 //
 // Dtypes: floats. Default: `periodic` true, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE,
 // `device` tensor_device_default().
 TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Computes the Kaiser window `I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta)`, with the
-// modified Bessel function I0, of `window_length` samples. A periodic window (default) omits the
-// last sample of a symmetric window of length `window_length` + 1. `dtype` must be floating-point,
-// and defaults to the default dtype.
+// modified Bessel function I0, of `window_length` samples, with n = `window_length` + 1 for a
+// `periodic` window (default), which omits the last sample, and n = `window_length` for a symmetric
+// one. A negative `window_length` is an error. `dtype` must be floating-point, and defaults to the
+// default dtype.
 //
 // Dtypes: floats. Default: `periodic` true, `beta` 12.0, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Computes the Vandermonde matrix of the vector `x`: row i contains the powers of `x[i]` from `N`
-// - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`. The
-//   result is int64 for integers and bool.
+// - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`.
 //
-// Default: `N` TENSOR_NONE, `increasing` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `x`; int64 for integers and
+// bool, but uint64 for uint64. Default: `N` TENSOR_NONE, `increasing` false.
 TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out);
 
 // Computes the Bartlett (triangular) window `1 - abs(x)` with x from -1 to 1. The window has `M`
@@ -970,6 +984,7 @@ TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tens
 // ---------------------------------------------------------------------------------- random numbers
 
 // Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
+// `dtype` defaults to the default dtype.
 //
 // Dtypes: floats and complex. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -978,7 +993,8 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a tensor of shape `size` of random numbers from the standard normal distribution (mean 0,
-// variance 1). The real and imaginary parts of complex numbers have variance 1/2.
+// variance 1). The real and imaginary parts of complex numbers have variance 1/2. `dtype` defaults
+// to the default dtype.
 //
 // Dtypes: floats and complex. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -987,7 +1003,8 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a tensor of shape `size` of random integers, uniformly distributed from `low` (inclusive)
-// to `high` (exclusive). `dtype` defaults to int64.
+// to `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
+// represent, are an error.
 //
 // Dtypes: bool, integers and floats. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -996,7 +1013,8 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a tensor of shape `size` of random integers, uniformly distributed from 0 (inclusive) to
-// `high` (exclusive). `dtype` defaults to int64.
+// `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
+// represent, are an error.
 //
 // Dtypes: bool, integers and floats. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -1004,7 +1022,8 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 // `tensor_randint_high` writing to `out`.
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Returns a random permutation of the integers from 0 to n - 1. `dtype` defaults to int64.
+// Returns a random permutation of the integers from 0 to `n` - 1. `dtype` defaults to int64. A
+// negative `n` is an error.
 //
 // Dtypes: integers and floats. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -1027,23 +1046,25 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
-// dtype and device of `self`.
+// dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
+// error.
 //
 // Dtypes: bool, integers and floats. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Creates a tensor of random integers from 0 (inclusive) to `high` (exclusive) with the shape,
-// dtype and device of `self`.
+// dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
+// error.
 //
 // Dtypes: bool, integers and floats. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Samples from normal distributions with a mean and a standard deviation for each element. Shapes
-// are broadcast.
+// are broadcast. Negative standard deviations are an error.
 //
-// Dtypes: floats. Default: `std` 1, `generator` NULL.
+// Dtypes: floats. Result: the promoted dtype. Default: `std` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out);
 // `tensor_normal_tensors` with a scalar `std`.
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out);
@@ -1053,7 +1074,8 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out);
 
 // Creates a tensor of shape `size` of random numbers from the normal distribution with mean `mean`
-// and standard deviation `std`.
+// and standard deviation `std`. `dtype` defaults to the default dtype. A negative `std` is an
+// error.
 //
 // Dtypes: floats and complex. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -1062,71 +1084,75 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Samples 0 or 1 from Bernoulli distributions; each element of `self` is the probability of 1.
+// Probabilities outside of [0, 1] and NaN are an error.
 //
-// Dtypes: floats. Default: `generator` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 // `tensor_bernoulli` writing to `out`.
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out);
 
 // Samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, with the shape and
-// dtype of `self`.
+// dtype of `self`. Probabilities outside of [0, 1] are an error.
 //
-// Dtypes: bool, integers and floats. Default: `generator` NULL.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out);
 
-// Samples `num_samples` indices (int64) from each row of weights in `self`, a vector or a matrix.
-// The weights are nonnegative, and need not sum to 1. `replacement` allows an index to be sampled
-// more than once.
+// Samples `num_samples` indices from each row of weights in `self`, a vector or a matrix. The
+// weights need not sum to 1; negative weights, and rows that sum to 0, are an error. `replacement`
+// allows an index to be sampled more than once; without it, a `num_samples` greater than the number
+// of weights is an error.
 //
-// Dtypes: floats. Default: `replacement` false, `generator` NULL.
+// Dtypes: floats. Result: int64. Default: `replacement` false, `generator` NULL.
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out);
 // `tensor_multinomial` writing to `out`.
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out);
 
-// Samples from Poisson distributions; each element of `self` is a rate.
+// Samples from Poisson distributions; each element of `self` is a rate (mean). Negative rates are
+// an error.
 //
-// Dtypes: floats. Default: `generator` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 
 // Samples from binomial distributions with `count` trials and success probability `prob`. The two
 // have the same dtype. Shapes are broadcast. Probabilities are clamped to [0, 1]; NaN propagates.
 //
-// Dtypes: floats. Default: `generator` NULL.
+// Dtypes: floats. Result: the dtype of `count`. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out);
 
 // Samples from gamma distributions of rate 1; each element of `self` is a shape parameter.
 // Differentiable by implicit reparameterization.
 //
-// Dtypes: floats. Default: `generator` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_standard_gamma(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 
 // Computes d`output`/d`self` of samples `output` of the gamma distribution of shape parameter
 // `self` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
 // Shapes are broadcast.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_standard_gamma_grad(const tensor_t *self, const tensor_t *output, tensor_t **out);
 
 // Samples from Dirichlet distributions with concentrations `self` of shape (..., K). The results,
 // of the same shape, are positive and sum to 1 over the last dimension. Differentiable by implicit
 // reparameterization.
 //
-// Dtypes: floats. Default: `generator` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_sample_dirichlet(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 
 // Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
 // `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_dirichlet_grad(const tensor_t *x, const tensor_t *alpha, const tensor_t *total, tensor_t **out);
 
-// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place.
+// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. A
+// `from_` greater than `to` is an error.
 //
 // Dtypes: floats and complex. Default: `from_` 0, `to` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator);
 
 // Fills `self` with random numbers from the normal distribution with mean `mean` and standard
-// deviation `std`, in place.
+// deviation `std`, in place. A negative `std` is an error.
 //
 // Dtypes: floats and complex. Default: `mean` 0, `std` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator);
@@ -1137,48 +1163,51 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 // Dtypes: bool, integers and floats. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator);
 
-// Fills `self` with random integers from 0 (inclusive) to `to` (exclusive), in place.
+// Fills `self` with random integers from 0 (inclusive) to `to` (exclusive), in place. An empty
+// range, and one that the dtype cannot represent, are an error.
 //
 // Dtypes: bool, integers and floats. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator);
 
 // Fills `self` with random integers from `from_` (inclusive) to `to` (exclusive), in place. `to`
-// defaults to one more than the largest value of the dtype.
+// defaults to one more than the largest value of the dtype. An empty range, and one that the dtype
+// cannot represent, are an error.
 //
 // Dtypes: bool, integers and floats. Default: `to` TENSOR_NONE, `generator` NULL.
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator);
 
 // Fills `self` with samples 0 or 1 from Bernoulli distributions, in place. `p` contains the
-// probabilities of 1, and is broadcast.
+// probabilities of 1, and is broadcast. Probabilities outside of [0, 1] are an error.
 //
 // Dtypes: bool, integers and floats. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator);
 
 // Fills `self` with samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, in
-// place.
+// place. Probabilities outside of [0, 1] are an error.
 //
 // Dtypes: bool, integers and floats. Default: `p` 0.5, `generator` NULL.
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator);
 
-// Fills `self` with random numbers from the exponential distribution of rate `lambd`, in place.
+// Fills `self` with random numbers from the exponential distribution of rate `lambd`, in place: the
+// density is `lambd * exp(-lambd * x)`. A `lambd` that is not positive is an error.
 //
 // Dtypes: floats. Default: `lambd` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator);
 
 // Fills `self` with random numbers from the Cauchy distribution with location `median` and scale
-// `sigma`, in place.
+// `sigma`, in place. A `sigma` that is not positive is an error.
 //
 // Dtypes: floats. Default: `median` 0, `sigma` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator);
 
 // Fills `self` with random numbers from the log-normal distribution, whose logarithms have mean
-// `mean` and standard deviation `std`, in place.
+// `mean` and standard deviation `std`, in place. A `std` that is not positive is an error.
 //
 // Dtypes: floats. Default: `mean` 1, `std` 2, `generator` NULL.
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator);
 
 // Fills `self` with random numbers from the geometric distribution with success probability `p`, in
-// place: the number of trials up to the first success.
+// place: the number of trials up to the first success. A `p` outside of (0, 1) is an error.
 //
 // Dtypes: integers and floats. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator);
@@ -1257,33 +1286,38 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 // Returns a copy of `self`. The strides of a dense tensor are preserved, unless `memory_format`
 // requests others.
 //
-// Default: `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `memory_format`
+// TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out);
 
 // Returns a contiguous tensor with the elements of `self`: `self` if it is contiguous in
 // `memory_format`, otherwise a copy.
 //
-// Default: `memory_format` TENSOR_CONTIGUOUS.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `memory_format`
+// TENSOR_CONTIGUOUS.
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out);
 
 // Converts the dtype, device or memory format of a tensor. Returns `self` if nothing changes and
 // `copy` is false. Floating-point values are truncated when converted to integers; complex values
 // lose their imaginary part. A meta tensor has no data to copy.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default(), `non_blocking` false, `copy` false, `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
+// TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `non_blocking` false, `copy` false,
+// `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out);
 
 // Copies the elements of `src` to `self`, in place: `src` is broadcast to the shape of `self`, and
 // converted to its dtype and device. The two may share memory.
 //
-// Default: `non_blocking` false.
+// Dtypes: bool, integers, floats and complex. Default: `non_blocking` false.
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking);
 // `tensor_copy_` with a scalar `src`.
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking);
 
-// Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
-// tensor.
+// Returns a tensor of the shape of `self` filled with `value`: a scalar, which must be
+// representable in the dtype, or a zero-dim tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);
 // `tensor_fill` with a scalar `value`.
 TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out);
@@ -1293,10 +1327,15 @@ TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value);
 TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value);
 
 // Fills `self` with 0, in place.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_zero_(tensor_t *self);
 
-// Returns the value of a tensor with one element as a scalar. Other numbers of elements, and meta
-// tensors, are an error.
+// Returns the value of a tensor with one element as a scalar. A tensor with several elements, or
+// none, is an error, and so is a meta tensor.
+//
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values.
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
 
 // Fills the main diagonal of `self` with `fill_value`, in place. `self` must have at least 2
@@ -1304,60 +1343,81 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
 // starts again after each square block and one skipped row. A value that the dtype cannot represent
 // is an error.
 //
-// Default: `wrap` false.
+// Dtypes: bool, integers, floats and complex. Default: `wrap` false.
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap);
 
 // Repeats `self` along each dimension, `repeats[i]` times. Copies the data. Additional repeats add
-// leading dimensions.
+// leading dimensions; negative ones are an error. `tensor_expand` returns a view, and
+// `tensor_repeat_interleave_int` repeats elements.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out);
 
 // Repeats `self` along each dimension, as NumPy's `tensor_tile` does: missing leading repeats are
 // 1. See `tensor_repeat`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
 // Repeats each element along `dim`, or of the flattened tensor, `repeats` times. `output_size`, if
-// given, must be the size of the result.
+// given, must be the size of the result. Negative `repeats` are an error.
 //
-// Default: `dim` TENSOR_NONE, `output_size` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim`
+// TENSOR_NONE, `output_size` TENSOR_NONE.
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out);
 
-// Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times. `output_size`, if
-// given, must be the size of the result.
+// Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times; `repeats` is an
+// int32 or int64 vector, or has one element. `output_size`, if given, must be the size of the
+// result.
 //
-// Default: `dim` TENSOR_NONE, `output_size` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `dim` TENSOR_NONE, `output_size`
+// TENSOR_NONE.
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out);
 
 // Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
 // vector.
 //
-// Dtypes: integers. Default: `output_size` TENSOR_NONE.
+// Dtypes: integers. Result: . Meta tensors are an error, because the result depends on values.
+// Default: `output_size` TENSOR_NONE.
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out);
 
-// Rolls elements along dimensions by `shifts`: elements shifted past the last position reappear at
-// the first. Without `dims`, rolls the flattened tensor, and restores its shape.
+// Rolls (shifts cyclically) elements along the dimensions `dims` by `shifts`: elements shifted past
+// the last position reappear at the first. Without `dims`, rolls the flattened tensor, and restores
+// its shape.
 //
-// Default: `dims` NULL with `dims_len` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dims` NULL
+// with `dims_len` 0.
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
-// Reverses the order of elements along the dimensions `dims`. Returns a copy.
+// Reverses the order of elements along the dimensions `dims`. Returns a copy. A repeated dimension
+// is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
 // Reverses the order of columns (dimension 1). Returns a copy.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out);
 
 // Reverses the order of rows (dimension 0). Returns a copy.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out);
 
-// Rotates a tensor by `k` times 90 degrees in the plane of two dimensions, from the first towards
-// the second.
+// Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
+// towards the second; a negative `k` rotates in the other direction.
 //
-// Default: `k` 1, `dims` {0,1}.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `k` 1, `dims`
+// {0,1}.
 TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
 // Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
-// sets the others to 0.
+// sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
+// diagonal, and positive ones are above it.
 //
-// Default: `diagonal` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `diagonal` 0.
 TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, tensor_t **out);
 // `tensor_tril` in place, in `self`.
 TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal);
@@ -1365,9 +1425,10 @@ TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal);
 TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal, tensor_t *out);
 
 // Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-// sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
+// sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
+// diagonal, and positive ones are above it.
 //
-// Default: `diagonal` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `diagonal` 0.
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out);
 // `tensor_triu` in place, in `self`.
 TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal);
@@ -1375,65 +1436,81 @@ TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal);
 TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal, tensor_t *out);
 
 // Creates a matrix with the vector `self` on diagonal `diagonal`, or returns a copy of that
-// diagonal of a matrix.
+// diagonal of a matrix. Diagonal 0 is the main diagonal, and positive ones are above it.
 //
-// Default: `diagonal` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `diagonal` 0.
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out);
 // `tensor_diag` writing to `out`.
 TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal, tensor_t *out);
 
 // Creates diagonal matrices from the last dimension of `self`, on diagonal `offset` of two new
-// dimensions `dim1` and `dim2`.
+// dimensions `dim1` and `dim2`. Diagonal 0 is the main diagonal, and positive ones are above it.
 //
-// Default: `offset` 0, `dim1` -2, `dim2` -1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `offset` 0,
+// `dim1` -2, `dim2` -1.
 TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
 
-// Creates a matrix with the flattened elements of `self` on diagonal `offset`.
+// Creates a matrix with the flattened elements of `self` on diagonal `offset`. Diagonal 0 is the
+// main diagonal, and positive ones are above it.
 //
-// Default: `offset` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `offset` 0.
 TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out);
 
 // Returns a copy of `self` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
-// `src`.
+// `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the shape
+// of the replaced elements.
 //
-// Default: `offset` 0, `dim1` 0, `dim2` 1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `offset` 0,
+// `dim1` 0, `dim2` 1.
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
 
-// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`.
+// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. `src` must
+// have the shape of the replaced elements.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out);
 
 // Returns a copy of `self` with the slice `start:end:step` of dimension `dim` replaced by `src`.
+// `src` must have the shape of the replaced elements.
 //
-// Default: `dim` 0, `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0,
+// `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
 // `tensor_slice_scatter` writing to `out`.
 TENSOR_API tensor_status tensor_slice_scatter_out(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t *out);
 
 // Returns a copy of `self` with the elements of `as_strided(size, stride, storage_offset)` replaced
-// by `src`.
+// by `src`. `src` must have the shape of the replaced elements.
 //
-// Default: `storage_offset` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default:
+// `storage_offset` TENSOR_NONE.
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
 
-// Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`.
+// Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`. An
+// index out of range is an error.
 //
-// Dtypes: integers. Free `out` with tensor_list_free.
+// Dtypes: integers. Result: int64. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len);
 
 // Sums `self` over broadcast dimensions to the shape `size`, which must be broadcastable to its
 // shape. Returns `self` unchanged if the shapes are equal.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
 // Pads the last dimensions with `value`. `pad` lists the number of elements added before and after
 // the last dimension, then those of the dimension before it, and so on; negative numbers crop.
 //
-// Default: `value` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `value` 0.
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out);
 
 // Computes `tensor_view` as a contiguous copy instead of a view.
 //
-// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
-// error if the strides require a copy; `tensor_reshape` copies in this case.
+// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+// shape with another number of elements is an error, and so are strides that require a copy;
+// `tensor_reshape` copies in this case.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_view_copy(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 // `tensor_view_copy` writing to `out`.
 TENSOR_API tensor_status tensor_view_copy_out(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t *out);
@@ -1443,6 +1520,8 @@ TENSOR_API tensor_status tensor_view_copy_out(const tensor_t *self, const int64_
 // Reinterprets the bytes of `self` as elements of `dtype`, without a grad_fn. If the element sizes
 // differ, the last dimension must be contiguous, and its size, the other strides and the storage
 // offset must be divisible.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_view_copy_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out);
 // `tensor_view_copy_dtype` writing to `out`.
 TENSOR_API tensor_status tensor_view_copy_dtype_out(const tensor_t *self, tensor_dtype dtype, tensor_t *out);
@@ -1450,23 +1529,30 @@ TENSOR_API tensor_status tensor_view_copy_dtype_out(const tensor_t *self, tensor
 // Computes `tensor_expand` as a contiguous copy instead of a view.
 //
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-// copies. A size of -1 keeps that of the dimension.
+// copies. A size of -1 keeps that of the dimension. Other sizes than 1 cannot change. `implicit` is
+// ignored.
 //
-// Default: `implicit` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `implicit`
+// false.
 TENSOR_API tensor_status tensor_expand_copy(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out);
 // `tensor_expand_copy` writing to `out`.
 TENSOR_API tensor_status tensor_expand_copy_out(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t *out);
 
 // Computes `tensor_permute` as a contiguous copy instead of a view.
 //
-// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. `dims` must
+// contain each dimension once.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_permute_copy(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
 // `tensor_permute_copy` writing to `out`.
 TENSOR_API tensor_status tensor_permute_copy_out(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t *out);
 
 // Computes `tensor_transpose` as a contiguous copy instead of a view.
 //
-// Swaps dimensions `dim0` and `dim1`.
+// Transposes a tensor: swaps dimensions `dim0` and `dim1`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_transpose_copy(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
 // `tensor_transpose_copy` writing to `out`.
 TENSOR_API tensor_status tensor_transpose_copy_out(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t *out);
@@ -1475,6 +1561,8 @@ TENSOR_API tensor_status tensor_transpose_copy_out(const tensor_t *self, int64_t
 //
 // Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
 // error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_t_copy(const tensor_t *self, tensor_t **out);
 // `tensor_t_copy` writing to `out`.
 TENSOR_API tensor_status tensor_t_copy_out(const tensor_t *self, tensor_t *out);
@@ -1482,6 +1570,8 @@ TENSOR_API tensor_status tensor_t_copy_out(const tensor_t *self, tensor_t *out);
 // Computes `tensor_squeeze` as a contiguous copy instead of a view.
 //
 // Removes all dimensions of size 1.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_squeeze_copy(const tensor_t *self, tensor_t **out);
 // `tensor_squeeze_copy` writing to `out`.
 TENSOR_API tensor_status tensor_squeeze_copy_out(const tensor_t *self, tensor_t *out);
@@ -1489,6 +1579,8 @@ TENSOR_API tensor_status tensor_squeeze_copy_out(const tensor_t *self, tensor_t 
 // Computes `tensor_squeeze` as a contiguous copy instead of a view.
 //
 // Removes dimension `dim` if its size is 1.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_squeeze_copy_dim(const tensor_t *self, int64_t dim, tensor_t **out);
 // `tensor_squeeze_copy_dim` writing to `out`.
 TENSOR_API tensor_status tensor_squeeze_copy_dim_out(const tensor_t *self, int64_t dim, tensor_t *out);
@@ -1496,27 +1588,38 @@ TENSOR_API tensor_status tensor_squeeze_copy_dim_out(const tensor_t *self, int64
 // Computes `tensor_squeeze` as a contiguous copy instead of a view.
 //
 // Removes the listed dimensions whose size is 1.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_squeeze_copy_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
 // `tensor_squeeze_copy_dims` writing to `out`.
 TENSOR_API tensor_status tensor_squeeze_copy_dims_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t *out);
 
 // Computes `tensor_unsqueeze` as a contiguous copy instead of a view.
 //
-// Inserts a dimension of size 1 at position `dim`.
+// Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
+// result.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_unsqueeze_copy(const tensor_t *self, int64_t dim, tensor_t **out);
 // `tensor_unsqueeze_copy` writing to `out`.
 TENSOR_API tensor_status tensor_unsqueeze_copy_out(const tensor_t *self, int64_t dim, tensor_t *out);
 
 // Computes `tensor_narrow` as a contiguous copy instead of a view.
 //
-// Returns the slice `start:start + length` of dimension `dim`.
+// Returns the slice `start:start + length` of dimension `dim`. A slice that is out of range is an
+// error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out);
 // `tensor_narrow_copy` writing to `out`.
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out);
 
 // Computes `tensor_select` as a contiguous copy instead of a view.
 //
-// Selects the slice at `index` of dimension `dim`, and removes the dimension.
+// Selects the slice at `index` of dimension `dim`, and removes the dimension. An index out of range
+// is an error; a negative one counts from the end.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_select_copy(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out);
 // `tensor_select_copy` writing to `out`.
 TENSOR_API tensor_status tensor_select_copy_out(const tensor_t *self, int64_t dim, int64_t index, tensor_t *out);
@@ -1526,7 +1629,8 @@ TENSOR_API tensor_status tensor_select_copy_out(const tensor_t *self, int64_t di
 // Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the end, and
 // bounds are clamped to the size. `step` must be positive.
 //
-// Default: `dim` 0, `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0,
+// `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
 TENSOR_API tensor_status tensor_slice_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
 // `tensor_slice_copy` writing to `out`.
 TENSOR_API tensor_status tensor_slice_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t *out);
@@ -1534,35 +1638,42 @@ TENSOR_API tensor_status tensor_slice_copy_out(const tensor_t *self, int64_t dim
 // Computes `tensor_as_strided` as a contiguous copy instead of a view.
 //
 // Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
-// offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
-// defaults to that of `self`.
+// offset. A view that exceeds the storage is an error, and so are negative strides.
+// `storage_offset` defaults to that of `self`.
 //
-// Default: `storage_offset` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default:
+// `storage_offset` TENSOR_NONE.
 TENSOR_API tensor_status tensor_as_strided_copy(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
 // `tensor_as_strided_copy` writing to `out`.
 TENSOR_API tensor_status tensor_as_strided_copy_out(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t *out);
 
 // Computes `tensor_unfold` as a contiguous copy instead of a view.
 //
-// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart.
-// The elements of a window are the last dimension of the result.
+// Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
+// apart. The elements of a window are the last dimension of the result.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_unfold_copy(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out);
 // `tensor_unfold_copy` writing to `out`.
 TENSOR_API tensor_status tensor_unfold_copy_out(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t *out);
 
 // Computes `tensor_diagonal` as a contiguous copy instead of a view.
 //
-// Returns diagonal `offset` of dimensions `dim1` and `dim2`; the diagonal is the last dimension of
-// the result.
+// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+// `dim2`; the diagonal is the last dimension of the result. Fewer than 2 dimensions are an error.
 //
-// Default: `offset` 0, `dim1` 0, `dim2` 1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `offset` 0,
+// `dim1` 0, `dim2` 1.
 TENSOR_API tensor_status tensor_diagonal_copy(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
 // `tensor_diagonal_copy` writing to `out`.
 TENSOR_API tensor_status tensor_diagonal_copy_out(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t *out);
 
 // Computes `tensor_detach` as a contiguous copy instead of a view.
 //
-// Returns a tensor that shares memory with `self`, detached from the autograd graph.
+// Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
+// require grad. In-place writes to either are visible in both.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_detach_copy(const tensor_t *self, tensor_t **out);
 // `tensor_detach_copy` writing to `out`.
 TENSOR_API tensor_status tensor_detach_copy_out(const tensor_t *self, tensor_t *out);
@@ -1571,21 +1682,25 @@ TENSOR_API tensor_status tensor_detach_copy_out(const tensor_t *self, tensor_t *
 //
 // Splits `self` into its slices along dimension `dim`, and removes the dimension.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unbind_copy(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_split` as a contiguous copy instead of a view.
 //
-// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller.
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
+// `split_size` below 1 is an error.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_split_copy(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_split_with_sizes` as a contiguous copy instead of a view.
 //
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_view_as_real` as a contiguous copy instead of a view.
@@ -1593,7 +1708,7 @@ TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, cons
 // Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
 // is an error.
 //
-// Dtypes: complex.
+// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_view_as_real_copy(const tensor_t *self, tensor_t **out);
 // `tensor_view_as_real_copy` writing to `out`.
 TENSOR_API tensor_status tensor_view_as_real_copy_out(const tensor_t *self, tensor_t *out);
@@ -1603,271 +1718,371 @@ TENSOR_API tensor_status tensor_view_as_real_copy_out(const tensor_t *self, tens
 // Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
 // must be 1; the other strides and the storage offset must be even.
 //
-// Dtypes: float16, float32 and float64.
+// Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_view_as_complex_copy(const tensor_t *self, tensor_t **out);
 // `tensor_view_as_complex_copy` writing to `out`.
 TENSOR_API tensor_status tensor_view_as_complex_copy_out(const tensor_t *self, tensor_t *out);
 
 // Returns a contiguous copy of `self`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_alias_copy(const tensor_t *self, tensor_t **out);
 // `tensor_alias_copy` writing to `out`.
 TENSOR_API tensor_status tensor_alias_copy_out(const tensor_t *self, tensor_t *out);
 
 // ------------------------------------------------------------------------------------------- views
 
-// Returns a view of the real parts, or `self` if it is real.
+// Returns the real part of each element, as a view, or `self` if it is real.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the corresponding real
+// dtype for complex.
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out);
 
-// Returns a view of the imaginary parts, negated if `self` is a conjugated view. A real tensor is
-// an error.
+// Returns the imaginary part of each element, as a view, which is a negated view if `self` is a
+// conjugated view. A real tensor is an error.
 //
-// Dtypes: complex.
+// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out);
 
 // Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
 // is an error.
 //
-// Dtypes: complex.
+// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out);
 
 // Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
 // must be 1; the other strides and the storage offset must be even.
 //
-// Dtypes: float16, float32 and float64.
+// Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out);
 
 // Returns a view of `self` with conjugated elements, computed lazily when they are read, or `self`
 // if it is real. `tensor_is_conj` returns whether a tensor is such a view, and
 // `tensor_resolve_conj` materializes it.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out);
 
 // Returns a view of `self` with negated elements, computed lazily when they are read.
 // `tensor_is_neg` returns whether a tensor is such a view, and `tensor_resolve_neg` materializes
 // it.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_neg_view(const tensor_t *self, tensor_t **out);
 
 // Returns a view with other dimension names: a list with one name for each dimension, "" for none,
 // in which "..." keeps those of the other dimensions. Without a list, all names are removed. Names
 // are identifiers of ASCII letters, digits and underscores, and must be unique.
 //
-// Default: `names` NULL with `names_len` 0.
+// Dtypes: bool, integers, floats and complex. Default: `names` NULL with `names_len` 0.
 TENSOR_API tensor_status tensor_rename(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out);
 
 // Changes the dimension names of `self`, in place, as `tensor_rename` does.
 //
-// Default: `names` NULL with `names_len` 0.
+// Dtypes: bool, integers, floats and complex. Default: `names` NULL with `names_len` 0.
 TENSOR_API tensor_status tensor_rename_(tensor_t *self, const char *const *names, int64_t names_len);
 
 // Returns a view in which unnamed dimensions are named: a list for all dimensions, in which named
 // ones keep their name, and "..." represents any number of unchanged dimensions.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_refine_names(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out);
 
 // Returns a view with the dimensions in the order of the listed names; missing ones are inserted
 // with size 1. All dimensions must be named. "..." represents the dimensions that are not listed,
 // in their order.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_align_to(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out);
 
 // Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
 // with size 1. All dimensions must be named.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_align_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // Returns views of tensors with the dimensions of the one that has the most, as `tensor_align_as`
 // does. All dimensions must be named.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_align_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
 
-// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
-// error if the strides require a copy; `tensor_reshape` copies in this case.
+// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+// shape with another number of elements is an error, and so are strides that require a copy;
+// `tensor_reshape` copies in this case.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
 // Reinterprets the bytes of `self` as elements of `dtype`, without a grad_fn. If the element sizes
 // differ, the last dimension must be contiguous, and its size, the other strides and the storage
 // offset must be divisible.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out);
 
 // Returns a view with the shape of `other`. Equivalent to `view(other.size())`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // Returns a tensor with shape `shape` and the same elements, in row-major order: a view if the
-// strides allow it, otherwise a copy. One size may be -1 and is inferred.
+// strides allow it, otherwise a copy. One size may be -1 and is inferred. A shape with another
+// number of elements is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out);
 
 // Reshapes `self` to the shape of `other`. Equivalent to `reshape(other.size())`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // Flattens dimensions `start_dim` to `end_dim` into one: a view if the strides allow it, otherwise
-// a copy.
+// a copy. By default, all dimensions are flattened.
 //
-// Default: `start_dim` 0, `end_dim` -1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `start_dim` 0,
+// `end_dim` -1.
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out);
 
 // Flattens dimensions `start_dim` to `end_dim` into one with the name `out_dim`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_flatten_out_dim(const tensor_t *self, int64_t start_dim, int64_t end_dim, const char *out_dim, tensor_t **out);
 
 // Flattens the adjacent dimensions `dims` into one with the name `out_dim`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_flatten_dims(const tensor_t *self, const int64_t *dims, int64_t dims_len, const char *out_dim, tensor_t **out);
 
 // Splits dimension `dim` into several dimensions of the given sizes; one of them may be -1 and is
-// inferred.
+// inferred. Their product must be the size of the dimension.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out);
 
 // Splits dimension `dim` into several dimensions of the given sizes and names.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_unflatten_names(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, const char *const *names, int64_t names_len, tensor_t **out);
 
 // Flattens `self` to a contiguous 1-D tensor: a view if `self` is contiguous, otherwise a copy.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out);
 
 // Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
 // error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out);
 // `tensor_t_matrix` in place, in `self`.
 TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self);
 
-// Swaps dimensions `dim0` and `dim1`. Returns a view.
+// Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
 // `tensor_transpose` in place, in `self`.
 TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1);
 
-// Swaps two dimensions. Alias of `tensor_transpose`, with NumPy's name.
+// Transposes a tensor: swaps the dimensions `axis0` and `axis1`. Alias of `tensor_transpose`, with
+// NumPy's name.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out);
 // `tensor_swapaxes` in place, in `self`.
 TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1);
 
-// Swaps dimensions `dim0` and `dim1`. Returns a view.
+// Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
 //
 // Alias of `tensor_transpose`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
 // `tensor_swapdims` in place, in `self`.
 TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1);
 
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
-// view.
+// view. `dims` must contain each dimension once.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
 // Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out);
 
 // Moves the dimensions `source` to the positions `destination`; the others keep their order.
 // Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out);
 
 // Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
 //
 // Alias of `tensor_movedim`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out);
 
 // Moves the dimensions `source` to the positions `destination`; the others keep their order.
 // Returns a view.
 //
 // Alias of `tensor_movedim`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out);
 
 // Reverses the order of dimensions (transpose). Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out);
 
 // Transposes matrices: swaps the last two dimensions. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out);
 
 // Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
 // conjugates. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out);
 
 // Computes the adjoint (conjugate transpose) of a matrix. Returns a view, and a zero-dim tensor
 // unchanged.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out);
 
 // Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
-// conjugates. Returns a view.
+// conjugates. Returns a view (conjugated lazily).
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out);
 
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-// copies. A size of -1 keeps that of the dimension. Returns a view.
+// copies. A size of -1 keeps that of the dimension. Returns a view. Other sizes than 1 cannot
+// change. `implicit` is ignored.
 //
-// Default: `implicit` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `implicit`
+// false.
 TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out);
 
 // Expands `self` to the shape of `other`. Equivalent to `expand(other.size())`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // Broadcasts `self` to the shape `size`. Equivalent to `tensor_expand`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
 // Removes all dimensions of size 1. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out);
 // `tensor_squeeze` in place, in `self`.
 TENSOR_API tensor_status tensor_squeeze_(tensor_t *self);
 
 // Removes dimension `dim` if its size is 1. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out);
 // `tensor_squeeze_dim` in place, in `self`.
 TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim);
 
 // Removes the listed dimensions whose size is 1. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
 // `tensor_squeeze_dims` in place, in `self`.
 TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len);
 
-// Inserts a dimension of size 1 at position `dim`. Returns a view.
+// Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
+// result. Returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out);
 // `tensor_unsqueeze` in place, in `self`.
 TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim);
 
-// Returns the slice `start:start + length` of dimension `dim`, as a view.
+// Returns the slice `start:start + length` of dimension `dim`, as a view. A slice that is out of
+// range is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out);
 
 // Returns the slice `start:start + length` of dimension `dim`, as a view; `start` is a zero-dim
 // integer tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values.
 TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out);
 
-// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
+// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view. An
+// index out of range is an error; a negative one counts from the end.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out);
 
 // Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
 // end, and bounds are clamped to the size. `step` must be positive.
 //
-// Default: `dim` 0, `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0,
+// `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
 
 // Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
-// offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
-// defaults to that of `self`.
+// offset. A view that exceeds the storage is an error, and so are negative strides.
+// `storage_offset` defaults to that of `self`.
 //
-// Default: `storage_offset` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default:
+// `storage_offset` TENSOR_NONE.
 TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
 // `tensor_as_strided` in place, in `self`.
 TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset);
 
-// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
-// as a view. The elements of a window are the last dimension of the result.
+// Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
+// apart, as a view. The elements of a window are the last dimension of the result.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out);
 
-// Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
-// dimension of the result.
+// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+// `dim2`, as a view; the diagonal is the last dimension of the result. Fewer than 2 dimensions are
+// an error.
 //
-// Default: `offset` 0, `dim1` 0, `dim2` 1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `offset` 0,
+// `dim1` 0, `dim2` 1.
 TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
 
 // Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
 // dimension of the result, and has the name `outdim`.
 //
-// Default: `offset` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `offset` 0.
 TENSOR_API tensor_status tensor_diagonal_outdim(const tensor_t *self, const char *outdim, int64_t dim1, int64_t dim2, int64_t offset, tensor_t **out);
 
-// Returns a tensor that shares memory with `self`, detached from the autograd graph.
+// Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
+// require grad. In-place writes to either are visible in both.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out);
 
 // Splits `self` into its slices along dimension `dim`, and removes the dimension. Returns views.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len);
 
-// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
-// views.
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
+// `split_size` below 1 is an error. Returns views.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
@@ -1875,93 +2090,109 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
 //
 // Alias of `tensor_split_with_sizes`.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
 // views.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension `dim` into at most `chunks` chunks of equal size; the last one may be smaller.
-// Returns views.
+// `chunks` below 1 is an error. Returns views.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits a dimension as `tensor_chunk` does, without the error when autograd is enabled and a chunk
 // is modified in place.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits a dimension as `tensor_split` does, without the error when autograd is enabled and a chunk
 // is modified in place.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits a dimension as `tensor_split_with_sizes` does, without the error when autograd is enabled
 // and a chunk is modified in place.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
-// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1. Returns views.
+// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
+// are the larger ones. Returns views.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension `dim` before each of the positions `indices`. Returns views.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a 1-D
 // tensor the positions. See `tensor_tensor_split`.
 //
-// Default: `dim` 0. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `dim` 0. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
 // divisible is an error.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
 
 // Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
 
 // Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an error.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
 
 // Splits rows (dimension 0) before each of the positions `indices`.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension 2 before each of the positions `indices`.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
 
 // --------------------------------------------------------------------------------------- pointwise
 
 // Adds `alpha` times `other` to `self`, element by element: `self + alpha * other`. Shapes are
 // broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
-// integer, floating-point, complex) must not be higher.
+// integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
 //
-// Default: `alpha` 1.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_add(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
 // `tensor_add` with a scalar `other`.
 TENSOR_API tensor_status tensor_add_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
@@ -1977,7 +2208,7 @@ TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scal
 // Subtracts `alpha` times `other` from `self`, element by element: `self - alpha * other`. Shapes
 // are broadcast. bool operands are an error; use `tensor_logical_xor` or `tensor_logical_not`.
 //
-// Dtypes: integers, floats and complex. Default: `alpha` 1.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
 // `tensor_sub` with a scalar `other`.
 TENSOR_API tensor_status tensor_sub_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
@@ -1995,7 +2226,7 @@ TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scal
 //
 // Alias of `tensor_sub`.
 //
-// Dtypes: integers, floats and complex. Default: `alpha` 1.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
 // `tensor_subtract` with a scalar `other`.
 TENSOR_API tensor_status tensor_subtract_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
@@ -2011,12 +2242,15 @@ TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor
 // Subtracts `alpha` times `self` from `other`, element by element: `other - alpha * self`. Shapes
 // are broadcast.
 //
-// Dtypes: integers, floats and complex. Default: `alpha` 1.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
 // `tensor_rsub` with a scalar `other`.
 TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
 
-// Multiplies `self` by `other`, element by element. Shapes are broadcast.
+// Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
+// operands are combined by logical AND.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_mul(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_mul` with a scalar `other`.
 TENSOR_API tensor_status tensor_mul_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2029,9 +2263,12 @@ TENSOR_API tensor_status tensor_mul_out(const tensor_t *self, const tensor_t *ot
 // `tensor_mul_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Multiplies `self` by `other`, element by element. Shapes are broadcast.
+// Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
+// operands are combined by logical AND.
 //
 // Alias of `tensor_mul`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_multiply` with a scalar `other`.
 TENSOR_API tensor_status tensor_multiply_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2044,13 +2281,14 @@ TENSOR_API tensor_status tensor_multiply_out(const tensor_t *self, const tensor_
 // `tensor_multiply_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Divides `self` by `other`, element by element. Shapes are broadcast.
+// Divides `self` by `other`, element by element: `self / other`. Shapes are broadcast.
 //
-// By default, performs true division: integers and bool are converted to the default dtype.
-// `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-// integers remain integers, complex numbers are an error, and so is integer division by 0.
+// By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+// "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+// integers, complex numbers are an error, and so is integer division by 0.
 //
-// Default: `rounding_mode` NULL.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool. Default: `rounding_mode` NULL.
 TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out);
 // `tensor_div` with a scalar `other`.
 TENSOR_API tensor_status tensor_div_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out);
@@ -2063,15 +2301,16 @@ TENSOR_API tensor_status tensor_div_out(const tensor_t *self, const tensor_t *ot
 // `tensor_div_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out);
 
-// Divides `self` by `other`, element by element. Shapes are broadcast.
+// Divides `self` by `other`, element by element: `self / other`. Shapes are broadcast.
 //
-// By default, performs true division: integers and bool are converted to the default dtype.
-// `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-// integers remain integers, complex numbers are an error, and so is integer division by 0.
+// By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+// "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+// integers, complex numbers are an error, and so is integer division by 0.
 //
 // Alias of `tensor_div`.
 //
-// Default: `rounding_mode` NULL.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool. Default: `rounding_mode` NULL.
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out);
 // `tensor_divide` with a scalar `other`.
 TENSOR_API tensor_status tensor_divide_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out);
@@ -2084,8 +2323,11 @@ TENSOR_API tensor_status tensor_divide_out(const tensor_t *self, const tensor_t 
 // `tensor_divide_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out);
 
-// Divides `self` by `other`, element by element, without rounding. Equivalent to `tensor_div`
-// without a rounding mode.
+// Divides `self` by `other`, element by element, without rounding: `self / other`. Shapes are
+// broadcast. Equivalent to `tensor_div` without a rounding mode.
+//
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool.
 TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_true_divide` with a scalar `other`.
 TENSOR_API tensor_status tensor_true_divide_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2098,10 +2340,10 @@ TENSOR_API tensor_status tensor_true_divide_out(const tensor_t *self, const tens
 // `tensor_true_divide_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Divides `self` by `other`, element by element, and rounds towards minus infinity. Shapes are
-// broadcast. Integers remain integers; integer division by 0 is an error.
+// Divides `self` by `other`, element by element, and rounds towards minus infinity: `floor(self /
+// other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_floor_divide` with a scalar `other`.
 TENSOR_API tensor_status tensor_floor_divide_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2115,9 +2357,10 @@ TENSOR_API tensor_status tensor_floor_divide_out(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
-// `self - floor(self / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
+// `self - floor(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN; an integer
+// modulo 0 is an error.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_remainder` with a scalar `other`.
 TENSOR_API tensor_status tensor_remainder_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2130,10 +2373,11 @@ TENSOR_API tensor_status tensor_remainder_out(const tensor_t *self, const tensor
 // `tensor_remainder_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Computes the remainder of truncated division, element by element, with the sign of `self`, as C's
-// `tensor_fmod`. Shapes are broadcast. An integer modulo 0 is an error.
+// Computes the remainder of truncated division, element by element, with the sign of `self`, as
+// fmod in C: `self - trunc(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN;
+// an integer modulo 0 is an error.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_fmod` with a scalar `other`.
 TENSOR_API tensor_status tensor_fmod_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2146,11 +2390,12 @@ TENSOR_API tensor_status tensor_fmod_out(const tensor_t *self, const tensor_t *o
 // `tensor_fmod_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Raises `self` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
-// around. Integers to a negative scalar exponent are an error; negative elements of an integer
-// exponent tensor return 0, except for the bases 1 and -1.
+// Raises `self` to the power `exponent`, element by element: `self**exponent`. Shapes are
+// broadcast. Integers wrap around on overflow. An integer tensor with a negative integer scalar as
+// exponent is an error; in an exponent tensor of integers, negative elements return 0, except for
+// the bases 1 and -1.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out);
 // `tensor_pow` with a scalar `exponent`.
 TENSOR_API tensor_status tensor_pow_scalar(const tensor_t *self, tensor_scalar exponent, tensor_t **out);
@@ -2163,8 +2408,11 @@ TENSOR_API tensor_status tensor_pow_out(const tensor_t *self, const tensor_t *ex
 // `tensor_pow_out` with a scalar `exponent`.
 TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scalar exponent, tensor_t *out);
 
-// Raises `self` to the power `exponent` in float64, or in complex128 if an operand is complex.
-// Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
+// Raises `self` to the power `exponent`, element by element, in float64, or in complex128 if an
+// operand is complex: `self**exponent`. Shapes are broadcast. In-place and `out` forms require a
+// tensor of that dtype.
+//
+// Dtypes: bool, integers, floats and complex. Result: float64; complex128 for complex operands.
 TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out);
 // `tensor_float_power` with a scalar `exponent`.
 TENSOR_API tensor_status tensor_float_power_scalar(const tensor_t *self, tensor_scalar exponent, tensor_t **out);
@@ -2178,9 +2426,9 @@ TENSOR_API tensor_status tensor_float_power_out(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, tensor_scalar exponent, tensor_t *out);
 
 // Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-// error.
+// error; use `tensor_logical_not`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out);
 // `tensor_neg` in place, in `self`.
 TENSOR_API tensor_status tensor_neg_(tensor_t *self);
@@ -2188,11 +2436,11 @@ TENSOR_API tensor_status tensor_neg_(tensor_t *self);
 TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out);
 
 // Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-// error.
+// error; use `tensor_logical_not`.
 //
 // Alias of `tensor_neg`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out);
 // `tensor_negative` in place, in `self`.
 TENSOR_API tensor_status tensor_negative_(tensor_t *self);
@@ -2201,40 +2449,48 @@ TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out
 
 // Returns `self`, as the unary plus operator. bool is an error.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out);
 
-// Computes the square of each element. Integers wrap around; bool is converted to int64.
+// Computes the square of each element: `self * self`. Integers wrap around on overflow.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; int64 for bool.
 TENSOR_API tensor_status tensor_square(const tensor_t *self, tensor_t **out);
 // `tensor_square` in place, in `self`.
 TENSOR_API tensor_status tensor_square_(tensor_t *self);
 // `tensor_square` writing to `out`.
 TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out);
 
-// Computes the reciprocal `1 / self` of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the reciprocal `1 / self` of each element.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out);
 // `tensor_reciprocal` in place, in `self`.
 TENSOR_API tensor_status tensor_reciprocal_(tensor_t *self);
 // `tensor_reciprocal` writing to `out`.
 TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *out);
 
-// Computes the absolute value of each element. That of a complex number is real. The most negative
-// integer has no absolute value, and is returned unchanged.
+// Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2 +
+// im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent its
+// absolute value.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`; the corresponding real dtype
+// for complex.
 TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out);
 // `tensor_abs` in place, in `self`.
 TENSOR_API tensor_status tensor_abs_(tensor_t *self);
 // `tensor_abs` writing to `out`.
 TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out);
 
-// Computes the absolute value of each element. That of a complex number is real. The most negative
-// integer has no absolute value, and is returned unchanged.
+// Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2 +
+// im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent its
+// absolute value.
 //
 // Alias of `tensor_abs`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`; the corresponding real dtype
+// for complex.
 TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out);
 // `tensor_absolute` in place, in `self`.
 TENSOR_API tensor_status tensor_absolute_(tensor_t *self);
@@ -2243,7 +2499,7 @@ TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out
 
 // Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `tensor_sgn`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out);
 // `tensor_sign` in place, in `self`.
 TENSOR_API tensor_status tensor_sign_(tensor_t *self);
@@ -2251,16 +2507,19 @@ TENSOR_API tensor_status tensor_sign_(tensor_t *self);
 TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out);
 
 // Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out);
 // `tensor_sgn` in place, in `self`.
 TENSOR_API tensor_status tensor_sgn_(tensor_t *self);
 // `tensor_sgn` writing to `out`.
 TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out);
 
-// Returns the magnitude of `self` with the sign of `other`, element by element. Shapes are
-// broadcast.
+// Returns the magnitude of `self` with the sign of `other`, element by element: `|self|` or
+// `-|self|`. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_copysign` with a scalar `other`.
 TENSOR_API tensor_status tensor_copysign_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2275,27 +2534,27 @@ TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor
 
 // Computes `self + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
 //
-// Dtypes: integers, floats and complex. Default: `value` 1.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `value` 1.
 TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out);
 // `tensor_addcmul` in place, in `self`.
 TENSOR_API tensor_status tensor_addcmul_(tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value);
 // `tensor_addcmul` writing to `out`.
 TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t *out);
 
-// Computes `self + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
-// and `tensor2` must not both be integers.
+// Computes `self + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
+// `tensor1` and `tensor2` are an error.
 //
-// Dtypes: floats and complex. Default: `value` 1.
+// Dtypes: floats and complex. Result: the promoted dtype. Default: `value` 1.
 TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out);
 // `tensor_addcdiv` in place, in `self`.
 TENSOR_API tensor_status tensor_addcdiv_(tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value);
 // `tensor_addcdiv` writing to `out`.
 TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t *out);
 
-// Interpolates linearly: `self + weight * (end - self)`, element by element. Shapes are broadcast.
-// The tensors must have the same dtype.
+// Interpolates linearly between `self` and `end`, element by element: `self + weight * (end -
+// self)`. Shapes are broadcast. The tensors must have the same dtype.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out);
 // `tensor_lerp` with a scalar `weight`.
 TENSOR_API tensor_status tensor_lerp_scalar(const tensor_t *self, const tensor_t *end, tensor_scalar weight, tensor_t **out);
@@ -2308,23 +2567,26 @@ TENSOR_API tensor_status tensor_lerp_out(const tensor_t *self, const tensor_t *e
 // `tensor_lerp_out` with a scalar `weight`.
 TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tensor_t *end, tensor_scalar weight, tensor_t *out);
 
-// Creates complex numbers from real and imaginary parts, which must have the same floating-point
-// dtype. Shapes are broadcast.
+// Creates a complex tensor from real and imaginary parts: `real + i * imag`. Both must have the
+// same floating-point dtype. Shapes are broadcast.
 //
-// Dtypes: float16, float32 and float64.
+// Dtypes: float16, float32 and float64. Result: the complex counterpart of the promoted dtype.
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out);
 // `tensor_complex_parts` writing to `out`.
 TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out);
 
-// Creates complex numbers from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
+// Creates a complex tensor from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
 // Both must have the same floating-point dtype. Shapes are broadcast.
 //
-// Dtypes: float16, float32 and float64.
+// Dtypes: float16, float32 and float64. Result: the complex counterpart of the promoted dtype.
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out);
 // `tensor_polar` writing to `out`.
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out);
 
-// Computes the complex conjugate of each element, or returns `self` if it is real.
+// Computes the complex conjugate of each element, as a copy, or returns `self` if it is real.
+// `tensor_conj` returns a view.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out);
 // `tensor_conj_physical` in place, in `self`.
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self);
@@ -2333,52 +2595,69 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
 
 // Returns a tensor with materialized conjugation, which does not share memory with a conjugated
 // view `self`. Returns `self` if it is not conjugated.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out);
 
 // Returns a tensor with materialized negation, which does not share memory with a negated view
 // `self`. Returns `self` if it is not negated.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out);
 
-// Computes the angle (phase, argument) of each complex number in radians. For real numbers the
-// result is pi for negative ones, NaN for NaN, and 0 for others.
+// Computes the angle (phase, argument) of each complex number in radians: `atan2(im, re)`. For real
+// numbers the result is pi for negative ones, NaN for NaN, and 0 for others.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the corresponding real
+// dtype for complex, the default dtype for integers and bool.
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out);
 // `tensor_angle` writing to `out`.
 TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out);
 
-// Computes the square root of each element; NaN for negative real numbers. Integers and bool are
-// converted to the default dtype.
+// Computes the square root of each element; NaN for negative real numbers.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out);
 // `tensor_sqrt` in place, in `self`.
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self);
 // `tensor_sqrt` writing to `out`.
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out);
 
-// Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
-// converted to the default dtype.
+// Computes the reciprocal square root of each element: `1 / sqrt(x)`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out);
 // `tensor_rsqrt` in place, in `self`.
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self);
 // `tensor_rsqrt` writing to `out`.
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out);
 
-// Computes the exponential function of each element: `e**x`. Integers and bool are converted to the
-// default dtype.
+// Computes the exponential function of each element: `e**x`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out);
 // `tensor_exp` in place, in `self`.
 TENSOR_API tensor_status tensor_exp_(tensor_t *self);
 // `tensor_exp` writing to `out`.
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out);
 
-// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-// dtype.
+// Computes 2 to the power of each element: `2**x`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out);
 // `tensor_exp2` in place, in `self`.
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self);
 // `tensor_exp2` writing to `out`.
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out);
 
-// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out);
 // `tensor_expm1` in place, in `self`.
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self);
@@ -2386,55 +2665,70 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self);
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out);
 
 // Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
-// Integers and bool are converted to the default dtype.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out);
 // `tensor_log` in place, in `self`.
 TENSOR_API tensor_status tensor_log_(tensor_t *self);
 // `tensor_log` writing to `out`.
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out);
 
-// Computes the base-2 logarithm of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out);
 // `tensor_log2` in place, in `self`.
 TENSOR_API tensor_status tensor_log2_(tensor_t *self);
 // `tensor_log2` writing to `out`.
 TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out);
 
-// Computes the base-10 logarithm of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out);
 // `tensor_log10` in place, in `self`.
 TENSOR_API tensor_status tensor_log10_(tensor_t *self);
 // `tensor_log10` writing to `out`.
 TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out);
 
-// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+// below -1.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out);
 // `tensor_log1p` in place, in `self`.
 TENSOR_API tensor_status tensor_log1p_(tensor_t *self);
 // `tensor_log1p` writing to `out`.
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out);
 
-// Computes the sine of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the sine of each element, an angle in radians.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out);
 // `tensor_sin` in place, in `self`.
 TENSOR_API tensor_status tensor_sin_(tensor_t *self);
 // `tensor_sin` writing to `out`.
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out);
 
-// Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the cosine of each element, an angle in radians.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out);
 // `tensor_cos` in place, in `self`.
 TENSOR_API tensor_status tensor_cos_(tensor_t *self);
 // `tensor_cos` writing to `out`.
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out);
 
-// Computes the tangent of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the tangent of each element, an angle in radians.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out);
 // `tensor_tan` in place, in `self`.
 TENSOR_API tensor_status tensor_tan_(tensor_t *self);
@@ -2442,7 +2736,10 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self);
 TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out);
 
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-// [-1, 1]. Integers and bool are converted to the default dtype.
+// [-1, 1].
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out);
 // `tensor_asin` in place, in `self`.
 TENSOR_API tensor_status tensor_asin_(tensor_t *self);
@@ -2450,9 +2747,12 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self);
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out);
 
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-// [-1, 1]. Integers and bool are converted to the default dtype.
+// [-1, 1].
 //
 // Alias of `tensor_asin`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out);
 // `tensor_arcsin` in place, in `self`.
 TENSOR_API tensor_status tensor_arcsin_(tensor_t *self);
@@ -2460,7 +2760,10 @@ TENSOR_API tensor_status tensor_arcsin_(tensor_t *self);
 TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out);
 
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
-// of [-1, 1]. Integers and bool are converted to the default dtype.
+// of [-1, 1].
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out);
 // `tensor_acos` in place, in `self`.
 TENSOR_API tensor_status tensor_acos_(tensor_t *self);
@@ -2468,135 +2771,168 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self);
 TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out);
 
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
-// of [-1, 1]. Integers and bool are converted to the default dtype.
+// of [-1, 1].
 //
 // Alias of `tensor_acos`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out);
 // `tensor_arccos` in place, in `self`.
 TENSOR_API tensor_status tensor_arccos_(tensor_t *self);
 // `tensor_arccos` writing to `out`.
 TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out);
 
-// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-// converted to the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out);
 // `tensor_atan` in place, in `self`.
 TENSOR_API tensor_status tensor_atan_(tensor_t *self);
 // `tensor_atan` writing to `out`.
 TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out);
 
-// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-// converted to the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians.
 //
 // Alias of `tensor_atan`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out);
 // `tensor_arctan` in place, in `self`.
 TENSOR_API tensor_status tensor_arctan_(tensor_t *self);
 // `tensor_arctan` writing to `out`.
 TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out);
 
-// Computes the hyperbolic sine of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out);
 // `tensor_sinh` in place, in `self`.
 TENSOR_API tensor_status tensor_sinh_(tensor_t *self);
 // `tensor_sinh` writing to `out`.
 TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out);
 // `tensor_cosh` in place, in `self`.
 TENSOR_API tensor_status tensor_cosh_(tensor_t *self);
 // `tensor_cosh` writing to `out`.
 TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out);
 // `tensor_tanh` in place, in `self`.
 TENSOR_API tensor_status tensor_tanh_(tensor_t *self);
 // `tensor_tanh` writing to `out`.
 TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out);
 // `tensor_asinh` in place, in `self`.
 TENSOR_API tensor_status tensor_asinh_(tensor_t *self);
 // `tensor_asinh` writing to `out`.
 TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 //
 // Alias of `tensor_asinh`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out);
 // `tensor_arcsinh` in place, in `self`.
 TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self);
 // `tensor_arcsinh` writing to `out`.
 TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-// and bool are converted to the default dtype.
+// Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+// numbers below 1.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out);
 // `tensor_acosh` in place, in `self`.
 TENSOR_API tensor_status tensor_acosh_(tensor_t *self);
 // `tensor_acosh` writing to `out`.
 TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-// and bool are converted to the default dtype.
+// Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+// numbers below 1.
 //
 // Alias of `tensor_acosh`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out);
 // `tensor_arccosh` in place, in `self`.
 TENSOR_API tensor_status tensor_arccosh_(tensor_t *self);
 // `tensor_arccosh` writing to `out`.
 TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
-// Integers and bool are converted to the default dtype.
+// Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+// real numbers outside of [-1, 1].
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out);
 // `tensor_atanh` in place, in `self`.
 TENSOR_API tensor_status tensor_atanh_(tensor_t *self);
 // `tensor_atanh` writing to `out`.
 TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
-// Integers and bool are converted to the default dtype.
+// Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+// real numbers outside of [-1, 1].
 //
 // Alias of `tensor_atanh`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out);
 // `tensor_arctanh` in place, in `self`.
 TENSOR_API tensor_status tensor_arctanh_(tensor_t *self);
 // `tensor_arctanh` writing to `out`.
 TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out);
 
-// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-// converted to the default dtype.
+// Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out);
 // `tensor_sigmoid` in place, in `self`.
 TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self);
 // `tensor_sigmoid` writing to `out`.
 TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out);
 
-// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of the
-// point with y = `self` and x = `other`. Shapes are broadcast.
+// Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
+// radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_atan2` in place, in `self`.
 TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other);
 // `tensor_atan2` writing to `out`.
 TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of the
-// point with y = `self` and x = `other`. Shapes are broadcast.
+// Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
+// radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 //
 // Alias of `tensor_atan2`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_arctan2` in place, in `self`.
 TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other);
@@ -2606,7 +2942,7 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
 // Computes the hypotenuse `sqrt(self**2 + other**2)`, element by element, without overflow of the
 // squares. Shapes are broadcast.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_hypot` in place, in `self`.
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other);
@@ -2658,7 +2994,8 @@ TENSOR_API tensor_status tensor_fused_adagrad_(const tensor_t *const *self, int6
 
 // Computes `tensor_abs` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
+// for complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_abs(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_abs` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2669,7 +3006,8 @@ TENSOR_API tensor_status tensor_foreach_abs_(const tensor_t *const *self, int64_
 
 // Computes `tensor_acos` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_acos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_acos` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2680,7 +3018,8 @@ TENSOR_API tensor_status tensor_foreach_acos_(const tensor_t *const *self, int64
 
 // Computes `tensor_asin` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_asin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_asin` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2691,7 +3030,8 @@ TENSOR_API tensor_status tensor_foreach_asin_(const tensor_t *const *self, int64
 
 // Computes `tensor_atan` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_atan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_atan` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2702,7 +3042,7 @@ TENSOR_API tensor_status tensor_foreach_atan_(const tensor_t *const *self, int64
 
 // Computes `tensor_ceil` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers and floats. Free `out` with tensor_list_free.
+// Dtypes: integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_ceil(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_ceil` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2713,7 +3053,8 @@ TENSOR_API tensor_status tensor_foreach_ceil_(const tensor_t *const *self, int64
 
 // Computes `tensor_cos` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_cos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_cos` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2724,7 +3065,8 @@ TENSOR_API tensor_status tensor_foreach_cos_(const tensor_t *const *self, int64_
 
 // Computes `tensor_cosh` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_cosh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_cosh` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2735,7 +3077,8 @@ TENSOR_API tensor_status tensor_foreach_cosh_(const tensor_t *const *self, int64
 
 // Computes `tensor_erf` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_erf(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_erf` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2746,7 +3089,8 @@ TENSOR_API tensor_status tensor_foreach_erf_(const tensor_t *const *self, int64_
 
 // Computes `tensor_erfc` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_erfc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_erfc` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2757,7 +3101,8 @@ TENSOR_API tensor_status tensor_foreach_erfc_(const tensor_t *const *self, int64
 
 // Computes `tensor_exp` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_exp(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_exp` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2768,7 +3113,8 @@ TENSOR_API tensor_status tensor_foreach_exp_(const tensor_t *const *self, int64_
 
 // Computes `tensor_expm1` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_expm1(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_expm1` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2779,7 +3125,7 @@ TENSOR_API tensor_status tensor_foreach_expm1_(const tensor_t *const *self, int6
 
 // Computes `tensor_floor` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers and floats. Free `out` with tensor_list_free.
+// Dtypes: integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_floor(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_floor` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2790,7 +3136,7 @@ TENSOR_API tensor_status tensor_foreach_floor_(const tensor_t *const *self, int6
 
 // Computes `tensor_frac` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: floats. Free `out` with tensor_list_free.
+// Dtypes: floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_frac(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_frac` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2801,7 +3147,8 @@ TENSOR_API tensor_status tensor_foreach_frac_(const tensor_t *const *self, int64
 
 // Computes `tensor_lgamma` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lgamma(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_lgamma` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2812,7 +3159,8 @@ TENSOR_API tensor_status tensor_foreach_lgamma_(const tensor_t *const *self, int
 
 // Computes `tensor_log` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_log` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2823,7 +3171,8 @@ TENSOR_API tensor_status tensor_foreach_log_(const tensor_t *const *self, int64_
 
 // Computes `tensor_log10` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log10(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_log10` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2834,7 +3183,8 @@ TENSOR_API tensor_status tensor_foreach_log10_(const tensor_t *const *self, int6
 
 // Computes `tensor_log1p` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log1p(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_log1p` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2845,7 +3195,8 @@ TENSOR_API tensor_status tensor_foreach_log1p_(const tensor_t *const *self, int6
 
 // Computes `tensor_log2` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_log2(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_log2` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2856,7 +3207,8 @@ TENSOR_API tensor_status tensor_foreach_log2_(const tensor_t *const *self, int64
 
 // Computes `tensor_neg` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_neg(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_neg` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2867,7 +3219,8 @@ TENSOR_API tensor_status tensor_foreach_neg_(const tensor_t *const *self, int64_
 
 // Computes `tensor_reciprocal` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_reciprocal(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_reciprocal` for each tensor of the list `self`, in place. If the shapes or
@@ -2878,7 +3231,7 @@ TENSOR_API tensor_status tensor_foreach_reciprocal_(const tensor_t *const *self,
 
 // Computes `tensor_round` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers and floats. Free `out` with tensor_list_free.
+// Dtypes: integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_round(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_round` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2889,7 +3242,8 @@ TENSOR_API tensor_status tensor_foreach_round_(const tensor_t *const *self, int6
 
 // Computes `tensor_rsqrt` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_rsqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_rsqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2900,7 +3254,8 @@ TENSOR_API tensor_status tensor_foreach_rsqrt_(const tensor_t *const *self, int6
 
 // Computes `tensor_sigmoid` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sigmoid(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sigmoid` for each tensor of the list `self`, in place. If the shapes or dtypes
@@ -2911,7 +3266,7 @@ TENSOR_API tensor_status tensor_foreach_sigmoid_(const tensor_t *const *self, in
 
 // Computes `tensor_sign` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sign(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sign` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2922,7 +3277,8 @@ TENSOR_API tensor_status tensor_foreach_sign_(const tensor_t *const *self, int64
 
 // Computes `tensor_sin` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sin` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2933,7 +3289,8 @@ TENSOR_API tensor_status tensor_foreach_sin_(const tensor_t *const *self, int64_
 
 // Computes `tensor_sinh` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sinh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sinh` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2944,7 +3301,8 @@ TENSOR_API tensor_status tensor_foreach_sinh_(const tensor_t *const *self, int64
 
 // Computes `tensor_sqrt` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2955,7 +3313,8 @@ TENSOR_API tensor_status tensor_foreach_sqrt_(const tensor_t *const *self, int64
 
 // Computes `tensor_tan` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_tan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_tan` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -2966,7 +3325,8 @@ TENSOR_API tensor_status tensor_foreach_tan_(const tensor_t *const *self, int64_
 
 // Computes `tensor_tanh` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+// integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_tanh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_tanh` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2977,7 +3337,7 @@ TENSOR_API tensor_status tensor_foreach_tanh_(const tensor_t *const *self, int64
 
 // Computes `tensor_trunc` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers and floats. Free `out` with tensor_list_free.
+// Dtypes: integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_trunc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_trunc` for each tensor of the list `self`, in place. If the shapes or dtypes of
@@ -2988,51 +3348,60 @@ TENSOR_API tensor_status tensor_foreach_trunc_(const tensor_t *const *self, int6
 
 // Computes `tensor_add` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_add` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_add__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
 // Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Default: `alpha` 1. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `alpha` 1. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
 //
-// Default: `alpha` 1.
+// Dtypes: bool, integers, floats and complex. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_foreach_add__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha);
 
 // Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_add` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_add__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
 // Computes `tensor_add` for each tensor of the list `self`. Returns a list.
 //
-// Default: `alpha` 1. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `alpha` 1. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_add_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_add` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
 //
-// Default: `alpha` 1.
+// Dtypes: bool, integers, floats and complex. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_foreach_add__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha);
 
 // Computes `tensor_sub` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sub_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sub` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -3044,7 +3413,8 @@ TENSOR_API tensor_status tensor_foreach_sub__scalar(const tensor_t *const *self,
 // Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: integers, floats and complex. Default: `alpha` 1. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `alpha` 1. Free `out`
+// with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sub_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
@@ -3057,7 +3427,8 @@ TENSOR_API tensor_status tensor_foreach_sub__list(const tensor_t *const *self, i
 // Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_sub_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_sub` for each tensor of the list `self`, with the corresponding items of the
@@ -3069,95 +3440,111 @@ TENSOR_API tensor_status tensor_foreach_sub__scalars(const tensor_t *const *self
 
 // Computes `tensor_mul` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_mul__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
 // Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_mul__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
 // Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_mul` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_mul__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
 // Computes `tensor_mul` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_mul__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other);
 
 // Computes `tensor_div` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_div` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex except complex32.
 TENSOR_API tensor_status tensor_foreach_div__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
 
 // Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex except complex32.
 TENSOR_API tensor_status tensor_foreach_div__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
 
 // Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_div` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex except complex32.
 TENSOR_API tensor_status tensor_foreach_div__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
 
 // Computes `tensor_div` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_div_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_div` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex except complex32.
 TENSOR_API tensor_status tensor_foreach_div__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_max_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, in place. If the shapes or dtypes
@@ -3169,7 +3556,7 @@ TENSOR_API tensor_status tensor_foreach_clamp_max__scalar(const tensor_t *const 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
 // the other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_max_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
@@ -3182,7 +3569,7 @@ TENSOR_API tensor_status tensor_foreach_clamp_max__list(const tensor_t *const *s
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
 // the other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_max_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_max` for each tensor of the list `self`, with the corresponding items of
@@ -3194,7 +3581,7 @@ TENSOR_API tensor_status tensor_foreach_clamp_max__scalars(const tensor_t *const
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_min_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, in place. If the shapes or dtypes
@@ -3206,7 +3593,7 @@ TENSOR_API tensor_status tensor_foreach_clamp_min__scalar(const tensor_t *const 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
 // the other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_min_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
@@ -3219,7 +3606,7 @@ TENSOR_API tensor_status tensor_foreach_clamp_min__list(const tensor_t *const *s
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
 // the other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clamp_min_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clamp_min` for each tensor of the list `self`, with the corresponding items of
@@ -3231,7 +3618,7 @@ TENSOR_API tensor_status tensor_foreach_clamp_min__scalars(const tensor_t *const
 
 // Computes `tensor_maximum` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_maximum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_maximum` for each tensor of the list `self`, in place. If the shapes or dtypes
@@ -3243,7 +3630,7 @@ TENSOR_API tensor_status tensor_foreach_maximum__scalar(const tensor_t *const *s
 // Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_maximum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
@@ -3256,7 +3643,7 @@ TENSOR_API tensor_status tensor_foreach_maximum__list(const tensor_t *const *sel
 // Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_maximum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_maximum` for each tensor of the list `self`, with the corresponding items of the
@@ -3268,7 +3655,7 @@ TENSOR_API tensor_status tensor_foreach_maximum__scalars(const tensor_t *const *
 
 // Computes `tensor_minimum` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_minimum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_minimum` for each tensor of the list `self`, in place. If the shapes or dtypes
@@ -3280,7 +3667,7 @@ TENSOR_API tensor_status tensor_foreach_minimum__scalar(const tensor_t *const *s
 // Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_minimum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
@@ -3293,7 +3680,7 @@ TENSOR_API tensor_status tensor_foreach_minimum__list(const tensor_t *const *sel
 // Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: bool, integers and floats. Free `out` with tensor_list_free.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_minimum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_minimum` for each tensor of the list `self`, with the corresponding items of the
@@ -3305,46 +3692,54 @@ TENSOR_API tensor_status tensor_foreach_minimum__scalars(const tensor_t *const *
 
 // Computes `tensor_pow` for each tensor of the list `self`. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_pow` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
+//
+// Dtypes: bool, integers, floats and complex except complex32.
 TENSOR_API tensor_status tensor_foreach_pow__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent);
 
 // Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
+//
+// Dtypes: bool, integers, floats and complex except complex32.
 TENSOR_API tensor_status tensor_foreach_pow__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len);
 
 // Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex except complex32. Result: the promoted dtype. Free `out`
+// with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_pow` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32.
 TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len);
 
 // Computes `tensor_pow` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex except complex32. Result: the promoted dtype. Free `out`
+// with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_pow_base(tensor_scalar self, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: floats and complex. Free `out` with tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lerp_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, tensor_scalar weight, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
@@ -3357,7 +3752,7 @@ TENSOR_API tensor_status tensor_foreach_lerp__scalar(const tensor_t *const *self
 // Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: floats and complex. Free `out` with tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lerp_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_t *const *weights, int64_t weights_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
@@ -3370,7 +3765,7 @@ TENSOR_API tensor_status tensor_foreach_lerp__list(const tensor_t *const *self, 
 // Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: floats and complex. Free `out` with tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_lerp_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_scalar *weight, int64_t weight_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_lerp` for each tensor of the list `self`, with the corresponding items of the
@@ -3383,7 +3778,8 @@ TENSOR_API tensor_status tensor_foreach_lerp__scalars(const tensor_t *const *sel
 // Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: integers, floats and complex. Default: `value` 1. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `value` 1. Free `out`
+// with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcmul_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
@@ -3396,7 +3792,8 @@ TENSOR_API tensor_status tensor_foreach_addcmul__scalar(const tensor_t *const *s
 // Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcmul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
@@ -3409,7 +3806,8 @@ TENSOR_API tensor_status tensor_foreach_addcmul__scalars(const tensor_t *const *
 // Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcmul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_addcmul` for each tensor of the list `self`, with the corresponding items of the
@@ -3422,7 +3820,8 @@ TENSOR_API tensor_status tensor_foreach_addcmul__tensor(const tensor_t *const *s
 // Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: floats and complex. Default: `value` 1. Free `out` with tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype. Default: `value` 1. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcdiv_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
@@ -3435,7 +3834,7 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__scalar(const tensor_t *const *s
 // Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: floats and complex. Free `out` with tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcdiv_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
@@ -3448,7 +3847,7 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__scalars(const tensor_t *const *
 // Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: floats and complex. Free `out` with tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_addcdiv_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_addcdiv` for each tensor of the list `self`, with the corresponding items of the
@@ -3460,7 +3859,8 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__tensor(const tensor_t *const *s
 
 // Computes `tensor_linalg_vector_norm` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: floats and complex. Default: `ord` 2, `dtype` TENSOR_DTYPE_NONE. Free `out` with
+// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex,
+// unless `dtype` is given. Default: `ord` 2, `dtype` TENSOR_DTYPE_NONE. Free `out` with
 // tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_norm(const tensor_t *const *self, int64_t self_len, tensor_scalar ord, tensor_dtype dtype, tensor_t ***out, int64_t *out_len);
 
@@ -3472,29 +3872,32 @@ TENSOR_API tensor_status tensor_foreach_max(const tensor_t *const *self, int64_t
 // Computes `tensor_mm` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 //
-// Dtypes: integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: integers, floats and complex except complex32. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_mm(const tensor_t *const *self, int64_t self_len, const tensor_t *const *mat2, int64_t mat2_len, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_clone` for each tensor of the list `self`. Returns a list.
 //
-// Default: `memory_format` TENSOR_FORMAT_NONE. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Default: `memory_format` TENSOR_FORMAT_NONE. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_clone(const tensor_t *const *self, int64_t self_len, tensor_memory_format memory_format, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_copy_` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
 //
-// Default: `non_blocking` false.
+// Dtypes: bool, integers, floats and complex. Default: `non_blocking` false.
 TENSOR_API tensor_status tensor_foreach_copy_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *src, int64_t src_len, bool non_blocking);
 
 // Computes `tensor_zero_` for each tensor of the list `self`, in place. If the shapes or dtypes of
 // an item are not supported, returns an error and changes nothing.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_foreach_zero_(const tensor_t *const *self, int64_t self_len);
 
 // Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
 // Shapes are broadcast.
 //
-// Dtypes: bool and integers.
+// Dtypes: bool and integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_bitwise_and` with a scalar `other`.
 TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3510,7 +3913,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
 // Computes the bitwise OR of `self` and `other`, element by element; for bool, the logical OR.
 // Shapes are broadcast.
 //
-// Dtypes: bool and integers.
+// Dtypes: bool and integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_bitwise_or` with a scalar `other`.
 TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3526,7 +3929,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
 // Computes the bitwise XOR (exclusive or) of `self` and `other`, element by element; for bool, the
 // logical XOR. Shapes are broadcast.
 //
-// Dtypes: bool and integers.
+// Dtypes: bool and integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_bitwise_xor` with a scalar `other`.
 TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3541,7 +3944,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
 
 // Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 //
-// Dtypes: bool and integers.
+// Dtypes: bool and integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out);
 // `tensor_bitwise_not` in place, in `self`.
 TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self);
@@ -3551,7 +3954,7 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
 // Shifts the bits of `self` to the left by `other`, element by element. Shapes are broadcast. A
 // shift that is negative or at least the number of bits returns 0.
 //
-// Dtypes: integers.
+// Dtypes: integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_bitwise_left_shift` with a scalar `other`.
 TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3568,7 +3971,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
 // (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of bits
 // returns 0, or -1 for negative elements.
 //
-// Dtypes: integers.
+// Dtypes: integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_bitwise_right_shift` with a scalar `other`.
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3583,14 +3986,14 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
 
 // Computes the element-wise maximum of two tensors. Alias of `tensor_maximum`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_max_other` writing to `out`.
 TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Computes the element-wise minimum of two tensors. Alias of `tensor_minimum`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_min_other` writing to `out`.
 TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -3598,7 +4001,7 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
 // Rounds each element down to an integer. Integers are returned unchanged; bool and complex numbers
 // are an error.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out);
 // `tensor_floor` in place, in `self`.
 TENSOR_API tensor_status tensor_floor_(tensor_t *self);
@@ -3608,7 +4011,7 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out);
 // Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
 // are an error.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out);
 // `tensor_ceil` in place, in `self`.
 TENSOR_API tensor_status tensor_ceil_(tensor_t *self);
@@ -3618,7 +4021,7 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out);
 // Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
 // and complex numbers are an error.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out);
 // `tensor_trunc` in place, in `self`.
 TENSOR_API tensor_status tensor_trunc_(tensor_t *self);
@@ -3630,7 +4033,7 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out);
 //
 // Alias of `tensor_trunc`.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out);
 // `tensor_fix` in place, in `self`.
 TENSOR_API tensor_status tensor_fix_(tensor_t *self);
@@ -3641,7 +4044,7 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out);
 // negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
 // `decimals` must be 0 for them.
 //
-// Dtypes: integers and floats. Default: `decimals` 0.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `decimals` 0.
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out);
 // `tensor_round` in place, in `self`.
 TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals);
@@ -3651,7 +4054,7 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
 // Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
 // error.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out);
 // `tensor_frac` in place, in `self`.
 TENSOR_API tensor_status tensor_frac_(tensor_t *self);
@@ -3662,7 +4065,7 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out);
 // bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
 // bounds; if `min` exceeds `max`, the result is `max`.
 //
-// Dtypes: bool, integers and floats. Default: `min` NULL, `max` NULL.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Default: `min` NULL, `max` NULL.
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
 // `tensor_clamp_tensor` in place, in `self`.
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
@@ -3673,7 +4076,8 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
 // take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
 // the result is `max`.
 //
-// Dtypes: bool, integers and floats. Default: `min` tensor_none(), `max` tensor_none().
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Default: `min` tensor_none(),
+// `max` tensor_none().
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 // `tensor_clamp` in place, in `self`.
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max);
@@ -3686,7 +4090,7 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
 //
 // Alias of `tensor_clamp_tensor`.
 //
-// Dtypes: bool, integers and floats. Default: `min` NULL, `max` NULL.
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Default: `min` NULL, `max` NULL.
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
 // `tensor_clip_tensor` in place, in `self`.
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
@@ -3699,7 +4103,8 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
 //
 // Alias of `tensor_clamp_tensor`.
 //
-// Dtypes: bool, integers and floats. Default: `min` tensor_none(), `max` tensor_none().
+// Dtypes: bool, integers and floats. Result: the promoted dtype. Default: `min` tensor_none(),
+// `max` tensor_none().
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 // `tensor_clip` in place, in `self`.
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max);
@@ -3708,7 +4113,7 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
 
 // Clamps each element to at least `min`. Equivalent to `tensor_clamp_tensor` with one bound.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out);
 // `tensor_clamp_min` with a scalar `min`.
 TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out);
@@ -3723,7 +4128,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
 
 // Clamps each element to at most `max`. Equivalent to `tensor_clamp_tensor` with one bound.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out);
 // `tensor_clamp_max` with a scalar `max`.
 TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out);
@@ -3739,7 +4144,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
 // Computes the maximum of `self` and `other`, element by element. Shapes are broadcast. NaN
 // propagates.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_maximum` writing to `out`.
 TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -3747,7 +4152,7 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
 // Computes the minimum of `self` and `other`, element by element. Shapes are broadcast. NaN
 // propagates.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_minimum` writing to `out`.
 TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -3755,7 +4160,7 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
 // Computes the maximum of `self` and `other`, element by element, ignoring NaN: the result is NaN
 // only if both are. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_fmax` writing to `out`.
 TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -3763,13 +4168,15 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
 // Computes the minimum of `self` and `other`, element by element, ignoring NaN: the result is NaN
 // only if both are. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_fmin` writing to `out`.
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
 // elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_where` with a scalar `other`.
 TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3778,10 +4185,11 @@ TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tenso
 // `tensor_where_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Computes the error function of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+// from 0 to x.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out);
 // `tensor_erf` in place, in `self`.
 TENSOR_API tensor_status tensor_erf_(tensor_t *self);
@@ -3789,29 +4197,31 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self);
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out);
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-// Integers and bool are converted to the default dtype.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out);
 // `tensor_erfc` in place, in `self`.
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self);
 // `tensor_erfc` writing to `out`.
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-// are converted to the default dtype.
+// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
+// and 1, and NaN outside of [-1, 1].
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out);
 // `tensor_erfinv` in place, in `self`.
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self);
 // `tensor_erfinv` writing to `out`.
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out);
 
-// Computes the natural logarithm of the absolute value of the gamma function of each element.
-// Integers and bool are converted to the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element:
+// `log(|gamma(x)|)`; inf for 0 and negative integers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out);
 // `tensor_lgamma` in place, in `self`.
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self);
@@ -3819,19 +4229,21 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self);
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out);
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element. Integers and bool are converted to the default dtype.
+// element; -inf for 0, and NaN for negative integers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out);
 // `tensor_digamma` in place, in `self`.
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self);
 // `tensor_digamma` writing to `out`.
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out);
 
-// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out);
 // `tensor_i0` in place, in `self`.
 TENSOR_API tensor_status tensor_i0_(tensor_t *self);
@@ -3839,17 +4251,20 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self);
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out);
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-// Integers and bool are converted to the default dtype.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out);
 // `tensor_sinc` in place, in `self`.
 TENSOR_API tensor_status tensor_sinc_(tensor_t *self);
 // `tensor_sinc` writing to `out`.
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out);
 
-// Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to [eps,
-// 1 - eps] first. Integers and bool are converted to the default dtype.
+// Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+// elements are clamped to [eps, 1 - eps] first.
 //
-// Dtypes: bool, integers and floats. Default: `eps` NULL.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool. Default: `eps` NULL.
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out);
 // `tensor_logit` in place, in `self`.
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps);
@@ -3857,54 +4272,59 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps);
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
 
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
-// >= 0. Integers and bool are converted to the default dtype.
+// >= 0.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
 // `tensor_polygamma` writing to `out`.
 TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
 
 // Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-// element. Integers and bool are converted to the default dtype.
+// element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+// - 1.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out);
 // `tensor_mvlgamma` in place, in `self`.
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p);
 // `tensor_mvlgamma` writing to `out`.
 TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out);
 
-// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
+// the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
+// negative arguments. Shapes are broadcast.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_igamma` in place, in `self`.
 TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other);
 // `tensor_igamma` writing to `out`.
 TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
+// `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_igammac` in place, in `self`.
 TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other);
 // `tensor_igammac` writing to `out`.
 TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes `log(exp(self) + exp(other))`, element by element, without overflow. Shapes are
-// broadcast.
+// Computes the logarithm of the sum of exponentials, element by element, without overflow:
+// `log(exp(self) + exp(other))`. Shapes are broadcast.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_logaddexp` writing to `out`.
 TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes `log2(2**self + 2**other)`, element by element, without overflow. Shapes are broadcast.
+// Computes the base-2 logarithm of the sum of powers of 2, element by element, without overflow:
+// `log2(2**self + 2**other)`. Shapes are broadcast.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_logaddexp2` writing to `out`.
 TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -3912,7 +4332,8 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
 // Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
 // Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_xlogy` with a scalar `other`.
 TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3928,16 +4349,17 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
 // Computes the greatest common divisor of integers, element by element. It is nonnegative, except
 // for the most negative integer with itself or 0. Shapes are broadcast.
 //
-// Dtypes: integers.
+// Dtypes: integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_gcd` in place, in `self`.
 TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other);
 // `tensor_gcd` writing to `out`.
 TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes the least common multiple of integers, element by element. Shapes are broadcast.
+// Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
+// an operand is 0. Shapes are broadcast.
 //
-// Dtypes: integers.
+// Dtypes: integers. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_lcm` in place, in `self`.
 TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other);
@@ -3947,7 +4369,7 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
 // Returns the next representable value after `self` in the direction of `other`, element by
 // element. Shapes are broadcast.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_nextafter` in place, in `self`.
 TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other);
@@ -3957,7 +4379,7 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
 // Computes the Heaviside step function, element by element: 0 for negative `self`, 1 for positive,
 // and `values` for 0. Shapes are broadcast. The dtypes must be equal.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out);
 // `tensor_heaviside` in place, in `self`.
 TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values);
@@ -3966,6 +4388,9 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
 
 // Multiplies `self` by 2 to the power `other`, element by element: `self * 2**other`. Shapes are
 // broadcast.
+//
+// Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool.
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_ldexp` in place, in `self`.
 TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other);
@@ -3975,7 +4400,7 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
 // Decomposes each element into `mantissa * 2**exponent` with 1/2 <= |mantissa| < 1. `exponent` is
 // int32. 0, NaN and infinity are returned unchanged, with exponent 0.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: `mantissa`: the dtype of `self`; `exponent`: int32.
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent);
 // `tensor_frexp` writing to `mantissa` and `exponent`.
 TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent);
@@ -3983,25 +4408,28 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
 // Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
 // and the smallest finite value of the dtype), in both parts of complex numbers.
 //
-// Default: `nan` NULL, `posinf` NULL, `neginf` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `nan` NULL,
+// `posinf` NULL, `neginf` NULL.
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out);
 // `tensor_nan_to_num` in place, in `self`.
 TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf);
 // `tensor_nan_to_num` writing to `out`.
 TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out);
 
-// Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
+// Converts angles from degrees to radians: `x * pi / 180`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out);
 // `tensor_deg2rad` in place, in `self`.
 TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self);
 // `tensor_deg2rad` writing to `out`.
 TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out);
 
-// Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
+// Converts angles from radians to degrees: `x * 180 / pi`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out);
 // `tensor_rad2deg` in place, in `self`.
 TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self);
@@ -4010,8 +4438,10 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
 
 // -------------------------------------------------------------------------------------- comparison
 
-// Compares element by element whether `self` equals `other`. Shapes are broadcast. Returns a bool
-// tensor.
+// Tests element by element whether `self` equals `other`: `self == other`. Shapes are broadcast.
+// Returns a bool tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_eq` with a scalar `other`.
 TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4024,8 +4454,10 @@ TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *oth
 // `tensor_eq_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
-// bool tensor.
+// Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
+// broadcast. Returns a bool tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_ne` with a scalar `other`.
 TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4038,10 +4470,12 @@ TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *oth
 // `tensor_ne_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
-// bool tensor.
+// Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
+// broadcast. Returns a bool tensor.
 //
 // Alias of `tensor_ne`.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_not_equal` with a scalar `other`.
 TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4054,10 +4488,10 @@ TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor
 // `tensor_not_equal_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
-// bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_lt` with a scalar `other`.
 TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4070,12 +4504,12 @@ TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *oth
 // `tensor_lt_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
-// bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `tensor_lt`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_less` with a scalar `other`.
 TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4088,10 +4522,10 @@ TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *o
 // `tensor_less_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is less than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than or equal to `other`: `self <= other`. Shapes
+// are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_le` with a scalar `other`.
 TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4104,12 +4538,12 @@ TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *oth
 // `tensor_le_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is less than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than or equal to `other`: `self <= other`. Shapes
+// are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `tensor_le`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_less_equal` with a scalar `other`.
 TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4122,10 +4556,10 @@ TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tenso
 // `tensor_less_equal_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is greater than `other`. Shapes are broadcast. Returns
-// a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_gt` with a scalar `other`.
 TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4138,12 +4572,12 @@ TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *oth
 // `tensor_gt_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is greater than `other`. Shapes are broadcast. Returns
-// a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `tensor_gt`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_greater` with a scalar `other`.
 TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4156,10 +4590,10 @@ TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t
 // `tensor_greater_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
+// Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_ge` with a scalar `other`.
 TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4172,12 +4606,12 @@ TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *oth
 // `tensor_ge_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
+// Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `tensor_ge`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_greater_equal` with a scalar `other`.
 TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4190,45 +4624,60 @@ TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const te
 // `tensor_greater_equal_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Returns whether two tensors have the same shape and equal elements. NaN is not equal to NaN.
+// Returns whether two tensors have the same shape and equal elements, as one bool. Different dtypes
+// are compared by value. NaN is not equal to NaN.
+//
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values.
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out);
 
-// Compares element by element whether `|self - other| <= atol + rtol * |other|`. Returns a bool
-// tensor. Equal infinities are close; NaN is close to NaN if `equal_nan` is true. The dtypes must
-// be equal, and the tolerances must not be negative.
+// Tests element by element whether `self` and `other` are close: `|self - other| <= atol + rtol *
+// |other|`. Shapes are broadcast. Returns a bool tensor. Equal infinities are close; NaN is close
+// to NaN if `equal_nan` is true. The dtypes must be equal, and the tolerances must not be negative.
 //
-// Default: `rtol` 1e-05, `atol` 1e-08, `equal_nan` false.
+// Dtypes: bool, integers, floats and complex. Result: bool. Default: `rtol` 1e-05, `atol` 1e-08,
+// `equal_nan` false.
 TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out);
 
-// Returns whether all elements of `self` and `other` are close, as `tensor_isclose` defines it.
+// Returns whether all elements of `self` and `other` are close: `|self - other| <= atol + rtol *
+// |other|`, as one bool. See `tensor_isclose`.
 //
-// Default: `rtol` 1e-05, `atol` 1e-08, `equal_nan` false.
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values. Default: `rtol` 1e-05, `atol` 1e-08, `equal_nan` false.
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out);
 
 // Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out);
 
 // Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
 // part.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out);
 
 // Returns a bool tensor, true where an element is finite, with both parts of a complex element.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out);
 
 // Returns a bool tensor, true where an element is real, or the imaginary part of a complex element
 // is 0.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out);
 
 // Returns a bool tensor, true where an element is plus infinity. Complex numbers are an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out);
 // `tensor_isposinf` writing to `out`.
 TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out);
 
 // Returns a bool tensor, true where an element is minus infinity. Complex numbers are an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out);
 // `tensor_isneginf` writing to `out`.
 TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out);
@@ -4236,13 +4685,15 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
 // Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
 // numbers are an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: bool.
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out);
 // `tensor_signbit` writing to `out`.
 TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out);
 
 // Computes the logical AND of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_logical_and` in place, in `self`.
 TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *other);
@@ -4251,6 +4702,8 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
 
 // Computes the logical OR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_logical_or` in place, in `self`.
 TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *other);
@@ -4259,6 +4712,8 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
 
 // Computes the logical XOR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_logical_xor` in place, in `self`.
 TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *other);
@@ -4266,6 +4721,8 @@ TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *oth
 TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
+//
+// Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out);
 // `tensor_logical_not` in place, in `self`.
 TENSOR_API tensor_status tensor_logical_not_(tensor_t *self);
@@ -4277,41 +4734,44 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
 // Computes the sum of the elements over `dim`. `dim` is one dimension or a list; by default, or if
 // it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 //
-// The result is int64 for integers and bool (uint64 for uint64), unless `dtype` is given, to which
-// elements are converted first. float32 and 16-bit floats are summed in blocks, whose sums are
+// `dtype` converts elements first. float32 and 16-bit floats are summed in blocks, whose sums are
 // accumulated in float64; the result is bitwise identical for any number of threads. An empty sum
 // is 0.
 //
-// Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; int64 for integers and
+// bool, but uint64 for uint64, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0,
+// `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_sum` writing to `out`.
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
-// Computes the sum of the elements over `dim`, with NaN counted as 0. `dim` is one dimension or a
-// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
-// dimensions with size 1.
+// Computes the sum of the elements over `dim`, with NaN counted as 0. `dtype` converts elements
+// first. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+// reduced. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: bool, integers and floats. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
-// TENSOR_DTYPE_NONE.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; int64 for integers and bool, but
+// uint64 for uint64, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0, `keepdim`
+// false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_nansum` writing to `out`.
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the product of the elements along `dim`, or of all elements. `keepdim` keeps the reduced
-// dimension with size 1. The result is int64 for integers and bool (uint64 for uint64), unless
-// `dtype` is given. An empty product is 1.
+// dimension with size 1. `dtype` converts elements first. An empty product is 1.
 //
-// Default: `dim` TENSOR_NONE, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; int64 for integers and
+// bool, but uint64 for uint64, unless `dtype` is given. Default: `dim` TENSOR_NONE, `keepdim`
+// false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_prod` writing to `out`.
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the arithmetic mean of the elements over `dim`. `dim` is one dimension or a list; by
 // default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
-// size 1. Integers and bool require `dtype`. An empty mean is NaN.
+// size 1. `dtype` converts elements first; integers and bool require it. An empty mean is NaN.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
-// TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `dim`
+// NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_mean` writing to `out`.
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -4320,25 +4780,28 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 // or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1.
 //
-// Dtypes: floats. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dim` NULL with
+// `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_nanmean` writing to `out`.
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
-// Returns whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero.
-// `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
-// reduces none. `keepdim` keeps reduced dimensions with size 1.
+// Tests whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero. `dim`
+// is one dimension or a list; by default all dimensions are reduced, and an empty list reduces
+// none. `keepdim` keeps reduced dimensions with size 1.
 //
-// Default: `dim` NULL with `dim_len` 0, `keepdim` false.
+// Dtypes: bool, integers, floats and complex. Default: `dim` NULL with `dim_len` 0, `keepdim`
+// false.
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_any` writing to `out`.
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
-// Returns whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
+// Tests whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
 // `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
 // reduces none. `keepdim` keeps reduced dimensions with size 1.
 //
-// Default: `dim` NULL with `dim_len` 0, `keepdim` false.
+// Dtypes: bool, integers, floats and complex. Default: `dim` NULL with `dim_len` 0, `keepdim`
+// false.
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_all` writing to `out`.
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
@@ -4346,73 +4809,81 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
 // Counts the nonzero elements over `dim`, as int64. `dim` is one dimension or a list; by default,
 // or if it is empty, all dimensions are reduced.
 //
-// Default: `dim` NULL with `dim_len` 0.
+// Dtypes: bool, integers, floats and complex. Result: int64. Default: `dim` NULL with `dim_len` 0.
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
 
-// Computes the standard deviation of all elements. `unbiased` applies Bessel's correction: the
-// divisor is one less than the number of elements.
+// Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` of all elements. `unbiased`
+// (default) applies Bessel's correction: the divisor is one less than the number of elements, so
+// that a single element returns NaN.
 //
-// Dtypes: floats and complex. Default: `unbiased` true.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out);
 
-// Computes the standard deviation over `dim`. `unbiased` applies Bessel's correction: the divisor
-// is one less than the number of elements. `dim` is one dimension or a list; by default, or if it
-// is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
+// Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`. `unbiased`
+// applies Bessel's correction: the divisor is one less than the number of elements. `dim` is one
+// dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
+// reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim`
-// false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 // `tensor_std_dim` writing to `out`.
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
 
-// Computes the standard deviation over `dim`, with any correction of the divisor. `dim` is one
-// dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
-// reduced dimensions with size 1.
+// Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`, with any
+// correction of the divisor. `dim` is one dimension or a list; by default, or if it is empty, all
+// dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 //
 // The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(),
-// `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 // `tensor_std_correction` writing to `out`.
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
 
-// Computes the variance of all elements. `unbiased` applies Bessel's correction: the divisor is one
-// less than the number of elements.
+// Computes the variance `sum(|x - mean|**2) / divisor` of all elements. `unbiased` (default)
+// applies Bessel's correction: the divisor is one less than the number of elements, so that a
+// single element returns NaN.
 //
-// Dtypes: floats and complex. Default: `unbiased` true.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out);
 
-// Computes the variance over `dim`. `unbiased` applies Bessel's correction: the divisor is one less
-// than the number of elements. `dim` is one dimension or a list; by default, or if it is empty, all
-// dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
+// Computes the variance `sum(|x - mean|**2) / divisor` over `dim`. `unbiased` applies Bessel's
+// correction: the divisor is one less than the number of elements. `dim` is one dimension or a
+// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+// dimensions with size 1.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim`
-// false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 // `tensor_var_dim` writing to `out`.
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
 
-// Computes the variance over `dim`, with any correction of the divisor. `dim` is one dimension or a
-// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
-// dimensions with size 1.
+// Computes the variance `sum(|x - mean|**2) / divisor` over `dim`, with any correction of the
+// divisor. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+// reduced. `keepdim` keeps reduced dimensions with size 1.
 //
 // The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(),
-// `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 // `tensor_var_correction` writing to `out`.
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
 
-// Computes the standard deviation and the mean of all elements. `unbiased` applies Bessel's
-// correction: the divisor is one less than the number of elements.
+// Computes the standard deviation and the mean of all elements. `unbiased` (default) applies
+// Bessel's correction: the divisor is one less than the number of elements, so that a single
+// element returns NaN.
 //
-// Dtypes: floats and complex. Default: `unbiased` true.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean);
 
 // Computes the standard deviation and the mean over `dim`. `unbiased` applies Bessel's correction:
@@ -4420,8 +4891,9 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
 // default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
 // size 1.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim`
-// false.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `unbiased` true,
+// `keepdim` false.
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean);
 
 // Computes the standard deviation and the mean over `dim`, with any correction of the divisor.
@@ -4432,22 +4904,26 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(),
-// `keepdim` false.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `correction`
+// tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean);
 
-// Computes the variance and the mean of all elements. `unbiased` applies Bessel's correction: the
-// divisor is one less than the number of elements.
+// Computes the variance and the mean of all elements. `unbiased` (default) applies Bessel's
+// correction: the divisor is one less than the number of elements, so that a single element returns
+// NaN.
 //
-// Dtypes: floats and complex. Default: `unbiased` true.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean);
 
 // Computes the variance and the mean over `dim`. `unbiased` applies Bessel's correction: the
 // divisor is one less than the number of elements. `dim` is one dimension or a list; by default, or
 // if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim`
-// false.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `unbiased` true,
+// `keepdim` false.
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Computes the variance and the mean over `dim`, with any correction of the divisor. `dim` is one
@@ -4458,8 +4934,9 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(),
-// `keepdim` false.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `correction`
+// tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Computes the vector norm over `dim`: `(sum of |x|**p)**(1 / p)`, with p = 2 by default. For p of
@@ -4468,8 +4945,9 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 // reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
 // `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Default: `p` tensor_none(), `dim` NULL with `dim_len` 0, `keepdim`
-// false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `p` tensor_none(), `dim` NULL with `dim_len` 0,
+// `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_norm` writing to `out`.
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -4477,7 +4955,8 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 // Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
 // the sum of the singular values of the matrices in two dimensions.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
 // TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_norm_name` writing to `out`.
@@ -4488,7 +4967,8 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
 // dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
 // evenly among equal maxima.
 //
-// Dtypes: bool, integers and floats. Default: `dim` NULL with `dim_len` 0, `keepdim` false.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`. Default: `dim` NULL with
+// `dim_len` 0, `keepdim` false.
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_amax` writing to `out`.
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
@@ -4498,118 +4978,129 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 // dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
 // evenly among equal minima.
 //
-// Dtypes: bool, integers and floats. Default: `dim` NULL with `dim_len` 0, `keepdim` false.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`. Default: `dim` NULL with
+// `dim_len` 0, `keepdim` false.
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_amin` writing to `out`.
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
 // Computes the maximum of all elements; NaN propagates. A tensor without elements is an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out);
 // `tensor_max` writing to `out`.
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out);
 
 // Computes the maximum along `dim`, and the int64 index of its first occurrence. NaN propagates.
-// `keepdim` keeps the reduced dimension with size 1.
+// `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
 //
-// Dtypes: bool, integers and floats. Default: `keepdim` false.
+// Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
+// Default: `keepdim` false.
 TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 // `tensor_max_dim` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
 // Computes the minimum of all elements; NaN propagates. A tensor without elements is an error.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out);
 // `tensor_min` writing to `out`.
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out);
 
 // Computes the minimum along `dim`, and the int64 index of its first occurrence. NaN propagates.
-// `keepdim` keeps the reduced dimension with size 1.
+// `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
 //
-// Dtypes: bool, integers and floats. Default: `keepdim` false.
+// Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
+// Default: `keepdim` false.
 TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 // `tensor_min_dim` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
-// Computes the minimum and the maximum along `dim`, or of all elements. `keepdim` keeps the reduced
-// dimension with size 1.
+// Computes the minimum and the maximum along `dim`, or of all elements. NaN propagates, and no
+// elements are an error. `keepdim` keeps the reduced dimension with size 1.
 //
-// Dtypes: bool, integers and floats. Default: `dim` TENSOR_NONE, `keepdim` false.
+// Dtypes: bool, integers and floats. Results: the dtype of `self`. Default: `dim` TENSOR_NONE,
+// `keepdim` false.
 TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max);
 // `tensor_aminmax` writing to `min` and `max`.
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max);
 
 // Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
 // index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
-// size 1.
+// size 1. No elements are an error.
 //
-// Dtypes: integers and floats. Default: `dim` TENSOR_NONE, `keepdim` false.
+// Dtypes: integers and floats. Result: int64. Default: `dim` TENSOR_NONE, `keepdim` false.
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 // `tensor_argmax` writing to `out`.
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
 // Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
 // index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
-// size 1.
+// size 1. No elements are an error.
 //
-// Dtypes: integers and floats. Default: `dim` TENSOR_NONE, `keepdim` false.
+// Dtypes: integers and floats. Result: int64. Default: `dim` TENSOR_NONE, `keepdim` false.
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 // `tensor_argmin` writing to `out`.
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
-// overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
-// reduced dimensions with size 1.
+// overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: floats and complex; integers and bool are converted to the default dtype. Default:
-// `keepdim` false.
+// Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
+// dtype of `self`; the default dtype for integers and bool. Default: `keepdim` false.
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_logsumexp` writing to `out`.
 TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
-// Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`.
+// Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
+// (y[i] + y[i + 1]) / 2`.
 //
-// Dtypes: integers, floats and complex. Default: `dx` 1, `dim` -1.
+// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
+// and bool. Default: `dx` 1, `dim` -1.
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`.
 //
-// Dtypes: integers, floats and complex. Default: `dim` -1.
+// Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
+// dtype for integers and bool. Default: `dim` -1.
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
 // Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
 // `tensor_trapezoid`.
 //
-// Dtypes: integers, floats and complex. Default: `dx` 1, `dim` -1.
+// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
+// and bool. Default: `dx` 1, `dim` -1.
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`. Alias of `tensor_trapezoid`.
 //
-// Dtypes: integers, floats and complex. Default: `dim` -1.
+// Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
+// dtype for integers and bool. Default: `dim` -1.
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
-// Computes the `p`-norm of `self - other`. Shapes are broadcast.
+// Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
+// other|**p)**(1 / p)`. Shapes are broadcast.
 //
-// Dtypes: floats and complex. Default: `p` 2.
+// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
+// Default: `p` 2.
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out);
 
-// Counts the occurrences of each value in a vector of nonnegative integers. Returns int64 counts of
-// the values from 0 to the maximum, at least `minlength` of them. With `weights` of the same
-// length, returns the sums of the weights instead, float32 for float32 weights and float64
-// otherwise.
+// Counts the occurrences of each value in a vector of nonnegative integers; negative ones are an
+// error. Returns int64 counts of the values from 0 to the maximum, at least `minlength` of them.
+// With `weights` of the same length, returns the sums of the weights instead, float32 for float32
+// weights and float64 otherwise.
 //
-// Dtypes: integers. Default: `weights` NULL, `minlength` 0.
+// Dtypes: integers. Meta tensors are an error, because the result depends on values. Default:
+// `weights` NULL, `minlength` 0.
 TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out);
 
 // Computes a histogram with `bins` equal bins from `min` to `max`, or over the range of the
 // elements if both are equal. NaN and elements out of range are ignored; the last bin includes
-// `max`. The result has the dtype of `self`; integers and bool are an error.
+// `max`. Integers and bool are an error, and so are `bins` below 1 and a `min` above `max`.
 //
-// Dtypes: floats. Default: `bins` 100, `min` 0, `max` 0.
+// Dtypes: floats. Result: the dtype of `self`. Default: `bins` 100, `min` 0, `max` 0.
 TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out);
 // `tensor_histc` writing to `out`.
 TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t *out);
@@ -4619,8 +5110,8 @@ TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, te
 // the bin edges. `density` normalizes the integral to 1. NaN and elements out of range are ignored;
 // the last bin includes its upper edge.
 //
-// Dtypes: float32 and float64. Default: `bins` 100, `range` NULL with `range_len` 0, `weight` NULL,
-// `density` false.
+// Dtypes: float32 and float64. Results: the dtype of `self`. Default: `bins` 100, `range` NULL with
+// `range_len` 0, `weight` NULL, `density` false.
 TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges);
 // `tensor_histogram` writing to `hist` and `bin_edges`.
 TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges);
@@ -4628,7 +5119,8 @@ TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins
 // Computes a histogram of `self` with the ascending bin edges `bins`, a vector of the dtype of
 // `self`. See `tensor_histogram`.
 //
-// Dtypes: float32 and float64. Default: `weight` NULL, `density` false.
+// Dtypes: float32 and float64. Results: the dtype of `self`. Default: `weight` NULL, `density`
+// false.
 TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges);
 // `tensor_histogram_edges` writing to `hist` and `bin_edges`.
 TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges);
@@ -4639,24 +5131,25 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
 // edges of each dimension. `density` normalizes the integral to 1. NaN and points out of range are
 // ignored; the last bin includes its upper edge.
 //
-// Dtypes: float32 and float64. Default: `range` NULL with `range_len` 0, `weight` NULL, `density`
-// false. Free `out` with tensor_list_free.
+// Dtypes: float32 and float64. Result: the dtype of `self`. Default: `range` NULL with `range_len`
+// 0, `weight` NULL, `density` false. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len);
 
 // Computes a multi-dimensional histogram with the ascending bin edges of each dimension given as
 // vectors of the dtype of `self`. `range` is ignored. See `tensor_histogramdd`.
 //
-// Dtypes: float32 and float64. Default: `range` NULL with `range_len` 0, `weight` NULL, `density`
-// false. Free `out` with tensor_list_free.
+// Dtypes: float32 and float64. Result: the dtype of `self`. Default: `range` NULL with `range_len`
+// 0, `weight` NULL, `density` false. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len);
 
 // Computes quantiles along `dim`, or of all elements; NaN propagates. `q` is a number, or a vector
-// that becomes the first dimension of the result, of values in [0, 1]; the quantile is the value at
-// rank `q * (n - 1)` of the n sorted elements. `interpolation` between ranks is "linear" (default),
-// "lower", "higher", "nearest" or "midpoint". `self` and `q` are float32 or float64.
+// that becomes the first dimension of the result, of values in [0, 1], and others are an error; the
+// quantile is the value at rank `q * (n - 1)` of the n sorted elements. `interpolation` between
+// ranks is "linear" (default), "lower", "higher", "nearest" or "midpoint". The dtype of `q` must be
+// that of `self`. No elements are an error.
 //
-// Dtypes: float32 and float64. Default: `dim` TENSOR_NONE, `keepdim` false, `interpolation`
-// "linear".
+// Dtypes: float32 and float64. Result: the dtype of `self`. Default: `dim` TENSOR_NONE, `keepdim`
+// false, `interpolation` "linear".
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
 // `tensor_quantile` with a scalar `q`.
 TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
@@ -4668,8 +5161,8 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
 // Computes quantiles of the elements that are not NaN, along `dim` or of all elements; NaN if there
 // are none. The arguments are those of `tensor_quantile`.
 //
-// Dtypes: float32 and float64. Default: `dim` TENSOR_NONE, `keepdim` false, `interpolation`
-// "linear".
+// Dtypes: float32 and float64. Result: the dtype of `self`. Default: `dim` TENSOR_NONE, `keepdim`
+// false, `interpolation` "linear".
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
 // `tensor_nanquantile` with a scalar `q`.
 TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
@@ -4684,28 +5177,31 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
 // 1). Integers return the default dtype; their differences wrap around. uint8 and bool are an
 // error. A dimension requires at least `edge_order` + 1 samples.
 //
-// Dtypes: signed integers, floats and complex. Default: `spacing` tensor_none(), `dim` NULL with
-// `dim_len` 0, `edge_order` 1. Free `out` with tensor_list_free.
+// Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `self`; the
+// default dtype for integers and bool. Default: `spacing` tensor_none(), `dim` NULL with `dim_len`
+// 0, `edge_order` 1. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // Estimates derivatives from samples, with one spacing for each dimension. See `tensor_gradient`.
 //
-// Dtypes: signed integers, floats and complex. Default: `dim` NULL with `dim_len` 0, `edge_order`
-// 1. Free `out` with tensor_list_free.
+// Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `self`; the
+// default dtype for integers and bool. Default: `dim` NULL with `dim_len` 0, `edge_order` 1. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
 // `tensor_gradient`.
 //
-// Dtypes: signed integers, floats and complex. Default: `dim` NULL with `dim_len` 0, `edge_order`
-// 1. Free `out` with tensor_list_free.
+// Dtypes: signed integers, floats and complex except complex32. Result: the promoted dtype; the
+// default dtype for integers and bool. Default: `dim` NULL with `dim_len` 0, `edge_order` 1. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
 // must be positive, and `self` must have at least 2 dimensions and a floating-point or complex
 // dtype.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out);
 // `tensor_renorm` in place, in `self`.
 TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm);
@@ -4714,22 +5210,24 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
 
 // ------------------------------------------------------------------------------------------- scans
 
-// Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
-// uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
-// is accumulated in float64.
+// Computes the cumulative sum along `dim`: `out[i] = self[0] + ... + self[i]`. `dtype` converts
+// elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
+// float64.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; int64 for integers and
+// bool, but uint64 for uint64, unless `dtype` is given. Default: `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_cumsum` in place, in `self`.
 TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype);
 // `tensor_cumsum` writing to `out`.
 TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
-// Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
-// for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
-// float32 is accumulated in float64.
+// Computes the cumulative product along `dim`: `out[i] = self[0] * ... * self[i]`. `dtype` converts
+// elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
+// float64.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; int64 for integers and
+// bool, but uint64 for uint64, unless `dtype` is given. Default: `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_cumprod` in place, in `self`.
 TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype);
@@ -4739,7 +5237,7 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
 // Computes the cumulative maximum along `dim`, and the int64 index of its last occurrence so far.
 // NaN propagates to all following values.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
 // `tensor_cummax` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
@@ -4747,14 +5245,15 @@ TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, te
 // Computes the cumulative minimum along `dim`, and the int64 index of its last occurrence so far.
 // NaN propagates to all following values.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
 // `tensor_cummin` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
 
-// Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow.
+// Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow:
+// `out[i] = log(exp(self[0]) + ... + exp(self[i]))`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out);
 // `tensor_logcumsumexp` writing to `out`.
 TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out);
@@ -4763,7 +5262,8 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
 // times. `prepend` and `append` are concatenated to `self` first. For bool the difference is the
 // logical XOR.
 //
-// Default: `n` 1, `dim` -1, `prepend` NULL, `append` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `n` 1, `dim` -1,
+// `prepend` NULL, `append` NULL.
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out);
 // `tensor_diff` writing to `out`.
 TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out);
@@ -4771,13 +5271,15 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
 // `dx`.
 //
-// Dtypes: integers, floats and complex. Default: `dx` 1, `dim` -1.
+// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
+// and bool. Default: `dx` 1, `dim` -1.
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
 
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample points
 // `x`, which are broadcast with `y`.
 //
-// Dtypes: integers, floats and complex. Default: `dim` -1.
+// Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
+// dtype for integers and bool. Default: `dim` -1.
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
 // ---------------------------------------------------------------------------------------- indexing
@@ -4787,39 +5289,56 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
 // (advanced indexing): they are broadcast, and their dimensions replace the indexed ones if these
 // are adjacent, otherwise they come first. An index out of range is an error, which contains the
 // index, the dimension and its size.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out);
 
 // Assigns to indexed elements, in place: `self[index] = value`; `value` is broadcast. With index
 // tensors, the dtypes must be equal. All indices are checked before anything is written. If an
 // element is written several times, the last value is stored.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value);
 
 // Assigns a scalar to indexed elements, in place: `self[index] = value`. The dtype must be able to
 // represent the scalar.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value);
 
-// Writes `values`, which are broadcast, to the elements at `indices`: `self[indices] = values`.
-// With `accumulate`, values are added, and those of repeated indices accumulate.
+// Returns a copy of `self` with `values`, which are broadcast, written to the elements at
+// `indices`: `self[indices] = values`. `indices` lists an index tensor for each dimension, int32 or
+// int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated indices
+// accumulate. The dtypes of `self` and `values` must be equal; an index out of range is an error.
 //
-// Default: `indices[i]` NULL, `accumulate` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `indices[i]`
+// NULL, `accumulate` false.
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out);
 // `tensor_index_put` in place, in `self`.
 TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate);
 
 // Selects slices along dimension `dim`: `out[i] = self[index[i]]` for dim = 0. `index` is an int32
-// or int64 vector of values from 0 to the size of `dim` - 1.
+// or int64 vector; negative indices and indices out of range are an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out);
 // `tensor_index_select` writing to `out`.
 TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t *out);
 
 // Selects the elements where the bool tensor `mask` is true, as a 1-D tensor in row-major order.
-// The shapes are broadcast.
+// The shapes are broadcast. A mask of another dtype is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values.
 TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out);
 // `tensor_masked_select` writing to `out`.
 TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const tensor_t *mask, tensor_t *out);
 
-// Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim tensor
-// that the dtype can represent. `mask` is broadcast.
+// Returns a copy of `self` with the elements where the bool tensor `mask` is true replaced by
+// `value`, a scalar or zero-dim tensor, which is converted to the dtype of `self`. `mask` is
+// broadcast; another dtype is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out);
 // `tensor_masked_fill` with a scalar `value`.
 TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value, tensor_t **out);
@@ -4828,8 +5347,11 @@ TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mas
 // `tensor_masked_fill_` with a scalar `value`.
 TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor_t *mask, tensor_scalar value);
 
-// Copies consecutive elements of `source`, in row-major order, to the elements where the bool
-// tensor `mask` is true. `source` must have enough elements.
+// Returns a copy of `self` with the elements where the bool tensor `mask` is true replaced by
+// consecutive elements of `source`, in row-major order. `mask` is broadcast. A `source` with too
+// few elements or another dtype is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out);
 // `tensor_masked_scatter` in place, in `self`.
 TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *mask, const tensor_t *source);
@@ -4837,30 +5359,39 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
 // Gathers elements along dimension `dim`: `out[i][j][k] = self[index[i][j][k]][j][k]` for dim = 0,
 // `self[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
 // is int32 or int64, has the number of dimensions of `self`, and is no larger in the other
-// dimensions. With `sparse_grad` the gradient is a sparse COO tensor with an entry for each index.
+// dimensions. Negative indices and indices out of range are an error. With `sparse_grad` the
+// gradient is a sparse COO tensor with an entry for each index.
 //
-// Default: `sparse_grad` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `sparse_grad`
+// false.
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out);
 // `tensor_gather` writing to `out`.
 TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t *out);
 
 // Selects elements by their flat row-major index: `self.flatten()[index]`. Negative indices count
-// from the end. The result has the shape of `index`, an int64 tensor.
+// from the end. The result has the shape of `index`, an int64 tensor. An index out of range is an
+// error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out);
 // `tensor_take` writing to `out`.
 TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out);
 
 // Gathers elements along dimension `dim` as `tensor_gather` does, with shapes broadcast. Without
 // `dim`, selects from the flattened tensor. `tensor_argmax` and `tensor_argsort` return suitable
-// indices.
+// indices. An index out of range is an error.
 //
-// Default: `dim` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim`
+// TENSOR_NONE.
 TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out);
 // `tensor_take_along_dim` writing to `out`.
 TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t *out);
 
 // Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
 // dimensions), in row-major order.
+//
+// Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because the
+// result depends on values.
 TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out);
 // `tensor_nonzero` writing to `out`.
 TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out);
@@ -4869,39 +5400,52 @@ TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out)
 // number of dimensions). Missing rows are filled with `fill_value`. The shape does not depend on
 // values.
 //
-// Default: `fill_value` -1.
+// Dtypes: bool, integers, floats and complex. Result: int64. Default: `fill_value` -1.
 TENSOR_API tensor_status tensor_nonzero_static(const tensor_t *self, int64_t size, int64_t fill_value, tensor_t **out);
 // `tensor_nonzero_static` writing to `out`.
 TENSOR_API tensor_status tensor_nonzero_static_out(const tensor_t *self, int64_t size, int64_t fill_value, tensor_t *out);
 
 // Returns the indices of the nonzero elements as one int64 vector for each dimension.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because the
+// result depends on values. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len);
 
 // Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
 // dimensions). Equivalent to `tensor_nonzero`.
+//
+// Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because the
+// result depends on values.
 TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out);
 
-// Writes `source` to the elements with the flat row-major indices `index` (int64). With
-// `accumulate`, values are added.
+// Returns a copy of `self` with `source` written to the elements with the flat row-major indices
+// `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
+// of `self` and `source` must be equal. An index out of range is an error.
 //
-// Default: `accumulate` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `accumulate`
+// false.
 TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out);
 // `tensor_put` in place, in `self`.
 TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate);
 
-// Writes the elements of `src` to `self` at indices along dimension `dim`, the reverse of
-// `tensor_gather`: `self[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several
-// times, the last value is stored.
+// Returns a copy of `self` with the elements of `src` written at indices along dimension `dim`, the
+// reverse of `tensor_gather`: `self[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or
+// int64, has the number of dimensions of `self`, and is no larger than `src`. If an element is
+// written several times, the last value is stored. Negative indices, indices out of range, and a
+// `src` of another dtype are an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
 // `tensor_scatter_src` in place, in `self`.
 TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src);
 // `tensor_scatter_src` writing to `out`.
 TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
 
-// Writes the scalar `value` to `self` at indices along dimension `dim`: `self[index[i][j]][j] =
-// value` for dim = 0.
+// Returns a copy of `self` with the scalar `value` written at indices along dimension `dim`:
+// `self[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
+// error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out);
 // `tensor_scatter_value` in place, in `self`.
 TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value);
@@ -4912,6 +5456,8 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
 // `reduce` is "add" or "multiply".
 //
 // Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out);
 // `tensor_scatter_src_reduce` in place, in `self`.
@@ -4923,25 +5469,33 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int
 
 // Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
 // `reduce` is "add" or "multiply".
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out);
 // `tensor_scatter_value_reduce` in place, in `self`.
 TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce);
 // `tensor_scatter_value_reduce` writing to `out`.
 TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t *out);
 
-// Adds the elements of `src` to `self` at indices along dimension `dim`: `self[index[i][j]][j] +=
-// src[i][j]` for dim = 0, in the order of `index`.
+// Returns a copy of `self` to which the elements of `src` are added at indices along dimension
+// `dim`: `self[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative indices
+// and indices out of range are an error. The dtypes of `self` and `src` must be equal.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
 // `tensor_scatter_add` in place, in `self`.
 TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src);
 // `tensor_scatter_add` writing to `out`.
 TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
 
-// Reduces the elements of `src` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
-// in the reduction. Means of integers are rounded down.
+// Returns a copy of `self` reduced with the elements of `src` at indices along dimension `dim`: for
+// "sum", `self[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean", "amax"
+// or "amin". `include_self` includes the previous values in the reduction. Means of integers are
+// rounded down. Negative indices and indices out of range are an error. The dtypes of `self` and
+// `src` must be equal.
 //
-// Default: `include_self` true.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `include_self`
+// true.
 TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out);
 // `tensor_scatter_reduce` in place, in `self`.
 TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self);
@@ -4959,31 +5513,38 @@ TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t
 // `axis`, and offsets that decrease or are out of range are an error. `unsafe` disables these
 // checks; elements out of range are ignored. `indices` is not supported.
 //
-// Dtypes: floats. Default: `lengths` NULL, `indices` NULL, `offsets` NULL, `axis` 0, `unsafe`
-// false, `initial` tensor_none().
+// Dtypes: floats. Result: the dtype of `data`. Default: `lengths` NULL, `indices` NULL, `offsets`
+// NULL, `axis` 0, `unsafe` false, `initial` tensor_none().
 TENSOR_API tensor_status tensor_segment_reduce(const tensor_t *data, const char *reduce, const tensor_t *lengths, const tensor_t *indices, const tensor_t *offsets, int64_t axis, bool unsafe, tensor_scalar initial, tensor_t **out);
 
-// Adds `alpha` times `source` to the slices of `self` along dimension `dim` at the indices of the
-// vector `index`: `self[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
-// in the dtype of `self`.
+// Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
+// the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
+// 0. `alpha` must be representable in the dtype of `self`. An index out of range is an error. The
+// dtypes of `self` and `source` must be equal.
 //
-// Default: `alpha` 1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
 // `tensor_index_add` in place, in `self`.
 TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha);
 // `tensor_index_add` writing to `out`.
 TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out);
 
-// Copies `source` to the slices of `self` along dimension `dim` at the indices of the int64 vector
-// `index`.
+// Returns a copy of `self` with `source` written to the slices along dimension `dim` at the indices
+// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of range is an
+// error. The dtypes of `self` and `source` must be equal.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out);
 // `tensor_index_copy` in place, in `self`.
 TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source);
 // `tensor_index_copy` writing to `out`.
 TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out);
 
-// Fills the slices of `self` along dimension `dim` at the indices of the int64 vector `index` with
-// `value`.
+// Returns a copy of `self` with `value` written to the slices along dimension `dim` at the indices
+// of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index
+// out of range is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out);
 // `tensor_index_fill` with a scalar `value`.
 TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out);
@@ -4992,11 +5553,13 @@ TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const t
 // `tensor_index_fill_` with a scalar `value`.
 TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value);
 
-// Reduces `source` into the slices of `self` along dimension `dim` at the indices of the vector
-// `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
-// values in the reduction.
+// Returns a copy of `self` with `source` reduced into the slices along dimension `dim` at the
+// indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
+// `include_self` includes the previous values in the reduction. An index out of range is an error.
+// The dtypes of `self` and `source` must be equal.
 //
-// Default: `include_self` true.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `include_self`
+// true.
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out);
 // `tensor_index_reduce` in place, in `self`.
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
@@ -5006,52 +5569,57 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
 // Returns the indices of the nonzero elements as one int64 vector for each dimension. Alias of
 // `tensor_nonzero_numpy`.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because the
+// result depends on values. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len);
 
 // ----------------------------------------------------------------------------------------- joining
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-// tensors without elements are ignored. dtypes are promoted.
+// tensors without elements are ignored. An empty list is an error.
 //
-// Default: `dim` 0.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `dim` 0.
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
 // `tensor_cat` writing to `out`.
 TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-// tensors without elements are ignored. dtypes are promoted.
+// tensors without elements are ignored. An empty list is an error.
 //
 // Alias of `tensor_cat`.
 //
-// Default: `dim` 0.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `dim` 0.
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
 // `tensor_concat` writing to `out`.
 TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-// tensors without elements are ignored. dtypes are promoted.
+// tensors without elements are ignored. An empty list is an error.
 //
 // Alias of `tensor_cat`.
 //
-// Default: `dim` 0.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `dim` 0.
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
 // `tensor_concatenate` writing to `out`.
 TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
-// Joins tensors of equal shape along a new dimension `dim`. dtypes are promoted.
+// Joins tensors of equal shape along a new dimension `dim`. An empty list is an error.
 //
-// Default: `dim` 0.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `dim` 0.
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
 // `tensor_stack` writing to `out`.
 TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
-// Concatenates tensors horizontally: along dimension 1, or 0 for 1-D tensors.
+// Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_hstack` writing to `out`.
 TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
 // Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_vstack` writing to `out`.
 TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
@@ -5059,78 +5627,100 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
 // Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
 //
 // Alias of `tensor_vstack`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_row_stack` writing to `out`.
 TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
 // Concatenates tensors depthwise, along dimension 2. Tensors of fewer dimensions are expanded as by
 // `tensor_atleast_3d`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_dstack` writing to `out`.
 TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
 // Concatenates tensors horizontally, with 1-D tensors as columns.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_column_stack` writing to `out`.
 TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
 // Returns a view of `self` with at least 1 dimension.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out);
 
 // Returns a view with at least 1 dimension of each tensor.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
 
 // Returns a view of `self` with at least 2 dimensions. A 1-D tensor becomes a row.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out);
 
 // Returns a view with at least 2 dimensions of each tensor.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
 
 // Returns a view of `self` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H, W,
 // 1).
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out);
 
 // Returns a view with at least 3 dimensions of each tensor.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
 
 // Broadcasts tensors to their common shape. Returns views.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
 
 // Creates coordinate grids from vectors of one dtype: output k contains the values of vector k
 // along dimension k, expanded over the others. Returns views. `indexing` is "ij" (matrix indexing,
 // default) or "xy" (Cartesian indexing), which swaps the first two dimensions.
 //
-// Default: `indexing` NULL. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`. Default: `indexing`
+// NULL. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len);
 
-// Computes the Cartesian product of vectors: each row of the result contains one element of each
-// vector.
+// Computes the Cartesian product of vectors of one dtype: each row of the result contains one
+// element of each vector.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 
-// Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows repeated
-// elements.
+// Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows an
+// element to be repeated. A negative `r` is an error.
 //
-// Default: `r` 2, `with_replacement` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `r` 2,
+// `with_replacement` false.
 TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out);
 
 // Creates a block-diagonal matrix from matrices; vectors are rows, and scalars 1 x 1 matrices.
-// dtypes are promoted.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 
 // --------------------------------------------------------------------------- sorting and searching
 
 // Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
-// values and their int64 indices in `self`. The sort is stable; NaN counts as the largest value.
+// values and their indices in `self`. The sort is stable; NaN counts as the largest value.
 //
-// Dtypes: bool, integers and floats. Default: `dim` -1, `descending` false.
+// Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
+// Default: `dim` -1, `descending` false.
 TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
 // `tensor_sort` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
@@ -5138,48 +5728,52 @@ TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool
 // Sorts the elements along `dim`. Equivalent to `tensor_sort`, which is always stable; `stable` is
 // ignored.
 //
-// Dtypes: bool, integers and floats. Default: `stable` -1, `dim` -1, `descending` false.
+// Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
+// Default: `stable` -1, `dim` -1, `descending` false.
 TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
 // `tensor_sort_stable` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
 
-// Returns the int64 indices that sort `self` along `dim`.
+// Returns the indices that sort `self` along `dim` in ascending order, or in `descending` order.
+// The sort is stable; NaN counts as the largest value.
 //
-// Dtypes: bool, integers and floats. Default: `dim` -1, `descending` false.
+// Dtypes: bool, integers and floats. Result: int64. Default: `dim` -1, `descending` false.
 TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out);
 
-// Returns the int64 indices that sort `self` along `dim`. Equivalent to `tensor_argsort`, which is
-// always stable; `stable` is ignored.
+// Returns the indices that sort `self` along `dim`. Equivalent to `tensor_argsort`, which is always
+// stable; `stable` is ignored.
 //
-// Dtypes: bool, integers and floats. Default: `dim` -1, `descending` false.
+// Dtypes: bool, integers and floats. Result: int64. Default: `dim` -1, `descending` false.
 TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out);
 
 // Sorts the elements along the first dimension in ascending order.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out);
 // `tensor_msort` writing to `out`.
 TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out);
 
 // Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
-// int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
-// must not exceed the size of the dimension.
+// int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A `k`
+// that exceeds the size of the dimension is an error. NaN counts as the largest value.
 //
-// Dtypes: integers and floats. Default: `dim` -1, `largest` true, `sorted` true.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
+// `dim` -1, `largest` true, `sorted` true.
 TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices);
 // `tensor_topk` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices);
 
 // Computes the median of all elements: the lower one for an even number of elements. NaN
-// propagates.
+// propagates; the median of no elements is NaN.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out);
 
 // Computes the median along `dim`, the lower one for an even number of elements, and its int64
 // index. NaN propagates. `keepdim` keeps the reduced dimension with size 1.
 //
-// Dtypes: integers and floats. Default: `keepdim` false.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
+// `keepdim` false.
 TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 // `tensor_median_dim` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
@@ -5187,30 +5781,34 @@ TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim
 // Computes the median of all elements that are not NaN: the lower one for an even number of
 // elements.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out);
 
 // Computes the median of the elements along `dim` that are not NaN, the lower one for an even
 // number of elements, and its int64 index. `keepdim` keeps the reduced dimension with size 1.
 //
-// Dtypes: integers and floats. Default: `keepdim` false.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
+// `keepdim` false.
 TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 // `tensor_nanmedian_dim` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
 // Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
-// as the largest value. `keepdim` keeps the reduced dimension with size 1.
+// as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced dimension with
+// size 1.
 //
-// Dtypes: integers and floats. Default: `dim` -1, `keepdim` false.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
+// `dim` -1, `keepdim` false.
 TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 // `tensor_kthvalue` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
 // Computes the mode along `dim`: the most frequent element, the smallest of several, and the int64
 // index of an occurrence. NaN is not equal to NaN. `keepdim` keeps the reduced dimension with size
-// 1.
+// 1. A dimension of size 0 is an error.
 //
-// Dtypes: bool, integers and floats. Default: `dim` -1, `keepdim` false.
+// Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
+// Default: `dim` -1, `keepdim` false.
 TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 // `tensor_mode` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
@@ -5249,23 +5847,26 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
 //
 // `return_inverse` returns the int64 indices of the input elements in the result, in the shape of
 // `self` (a vector with `dim`), and `return_counts` the int64 number of occurrences; they are empty
-// if not requested. Meta tensors are an error, because the shape depends on values.
+// if not requested.
 //
-// Dtypes: bool, integers and floats. Default: `sorted` true, `return_inverse` false,
-// `return_counts` false, `dim` TENSOR_NONE.
+// Dtypes: bool, integers and floats. Results: `output`: the dtype of `self`; `inverse_indices`:
+// int64; `counts`: int64. Meta tensors are an error, because the result depends on values. Default:
+// `sorted` true, `return_inverse` false, `return_counts` false, `dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts);
 
-// Removes all but the first of consecutive equal elements, or of equal slices along `dim`. The
-// other arguments are those of `tensor_unique`.
+// Returns the elements of `self` without consecutive duplicates: removes all but the first of
+// consecutive equal elements, or of equal slices along `dim`. The other arguments are those of
+// `tensor_unique`.
 //
-// Dtypes: bool, integers and floats. Default: `return_inverse` false, `return_counts` false, `dim`
-// TENSOR_NONE.
+// Dtypes: bool, integers and floats. Results: `output`: the dtype of `self`; `inverse_indices`:
+// int64; `counts`: int64. Meta tensors are an error, because the result depends on values. Default:
+// `return_inverse` false, `return_counts` false, `dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts);
 
 // Tests whether each element of `elements` is in `test_elements`, or is not with `invert`. Returns
 // a bool tensor. dtypes are promoted; NaN is never found. `assume_unique` is ignored.
 //
-// Dtypes: integers and floats. Default: `assume_unique` false, `invert` false.
+// Dtypes: integers and floats. Result: bool. Default: `assume_unique` false, `invert` false.
 TENSOR_API tensor_status tensor_isin(const tensor_t *elements, const tensor_t *test_elements, bool assume_unique, bool invert, tensor_t **out);
 // `tensor_isin` with a scalar `test_elements`.
 TENSOR_API tensor_status tensor_isin_scalar(const tensor_t *elements, tensor_scalar test_elements, bool assume_unique, bool invert, tensor_t **out);
@@ -5278,91 +5879,103 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
 
 // Computes the matrix product. Alias of `tensor_linalg_matmul`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_linalg_matmul` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Computes the matrix product of two tensors. Two vectors return their dot product; a vector is a
 // row on the left and a column on the right, and that dimension is removed from the result; leading
-// (batch) dimensions are broadcast.
+// (batch) dimensions are broadcast: (..., n, k) times (..., k, m) is (..., n, m).
 //
 // The operands must have the same dtype. 16-bit floats are multiplied and summed in float32 and
 // rounded once; integers wrap around. bfloat16 products with more than 4096 multiplications treat
 // subnormal numbers as zero on CPUs with AVX-512 BF16, as in PyTorch.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_matmul` writing to `out`.
 TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes the matrix product of an n x k matrix and a k x m matrix.
+// Computes the matrix product of two matrices: (n, k) times (k, m) is (n, m). The dtypes must be
+// equal; sizes that do not agree are an error. See `tensor_matmul`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 // `tensor_mm` writing to `out`.
 TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
 
-// Computes the matrix product of two matrices, dense or sparse. Alias of `tensor_mm`.
+// Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
+// Alias of `tensor_mm`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_spmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 // `tensor_spmm` writing to `out`.
 TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
 
-// Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m).
+// Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m). The dtypes must be
+// equal, and batches are not broadcast; see `tensor_matmul`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 // `tensor_bmm` writing to `out`.
 TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
 
-// Computes the product of an n x k matrix and a vector of length k.
+// Computes the product of a matrix and a vector: (n, k) times (k) is (n). The dtypes must be equal.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out);
 // `tensor_mv` writing to `out`.
 TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out);
 
-// Computes the dot product of two vectors, as a zero-dim tensor.
+// Computes the dot product of two vectors, as a zero-dim tensor: `sum(self * tensor)`. The lengths
+// and the dtypes must be equal. `tensor_vdot` conjugates the first vector.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out);
 // `tensor_dot` writing to `out`.
 TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out);
 
-// Computes the dot product of two vectors, with the elements of `self` conjugated.
+// Computes the dot product of two vectors, with the elements of `self` conjugated: `sum(conj(self)
+// * other)`. The lengths and the dtypes must be equal.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_vdot` writing to `out`.
 TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes the inner product over the last dimensions, which must have the same size. A zero-dim
-// operand scales the other.
+// Computes the inner product over the last dimensions, which must have the same size: `out[i][j] =
+// sum over k of self[i][k] * other[j][k]`. The dtypes must be equal. A zero-dim operand scales the
+// other.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_inner` writing to `out`.
 TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`. dtypes are promoted.
+// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out);
 // `tensor_outer` writing to `out`.
 TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
 
-// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`. dtypes are promoted.
+// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`.
 //
 // Alias of `tensor_outer`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out);
 // `tensor_ger` writing to `out`.
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
 
 // Computes a matrix product and adds it to a matrix: `beta * self + alpha * (mat1 @ mat2)`. `self`
 // is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. `beta` and `alpha` must be representable in the dtype.
+// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
+// dtype.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_addmm` in place, in `self`.
 TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha);
@@ -5371,9 +5984,11 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
 // batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-// operand are ignored. `beta` and `alpha` must be representable in the dtype.
+// operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
+// representable in the dtype.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_baddbmm` in place, in `self`.
 TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha);
@@ -5382,10 +5997,11 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
 
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
 // + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
-// NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
-// representable in the dtype.
+// NaN and infinity in the corresponding operand are ignored. All tensors must have the same dtype.
+// `beta` and `alpha` must be representable in the dtype.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_addbmm` in place, in `self`.
 TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha);
@@ -5394,9 +6010,11 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
 
 // Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
 // `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. `beta` and `alpha` must be representable in the dtype.
+// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
+// dtype.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_addmv` in place, in `self`.
 TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha);
@@ -5407,28 +6025,30 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
 // `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. `beta` and `alpha`
 // must be representable in the dtype; integer tensors require integers.
 //
-// Default: `beta` 1, `alpha` 1.
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
+// `alpha` 1.
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_addr` in place, in `self`.
 TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha);
 // `tensor_addr` writing to `out`.
 TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
-// each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
-// are summed over. "..." represents broadcast dimensions, and a letter repeated in one operand
-// selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
-// order (upper case first), after the broadcast dimensions.
+// Computes a sum of products by the Einstein summation convention. The dtypes must be equal.
+// `equation` lists one letter for each dimension of each operand, such as "bij,bjk->bik"; letters
+// that are missing in the output are summed over. "..." represents broadcast dimensions, and a
+// letter repeated in one operand selects its diagonal. Without "->", the output has the letters
+// that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
 //
 // Dimensions of named tensors keep their names, which must agree for a letter of the output.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `tensors`.
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 
 // Computes a tensor contraction: the sum of products over the last `dims` dimensions of `self` and
-// the first `dims` dimensions of `other`.
+// the first `dims` dimensions of `other`. The dtypes must be equal.
 //
-// Dtypes: integers, floats and complex. Default: `dims` 2.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `dims` 2.
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out);
 // `tensor_tensordot` writing to `out`.
 TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out);
@@ -5436,33 +6056,36 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
 // Computes a tensor contraction: the sum of products over pairs of dimensions `dims_self` of `self`
 // and `dims_other` of `other`, whose sizes are equal or 1.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out);
 // `tensor_tensordot_dims` writing to `out`.
 TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out);
 
 // Computes the Kronecker product: the block matrix of `self[i][j] * other`. Missing leading
-// dimensions have size 1. dtypes are promoted.
+// dimensions have size 1.
+//
+// Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_kron` writing to `out`.
 TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
 // rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
-// broadcast. p = 0 counts different elements, and infinity returns the largest difference.
+// broadcast. `p` = 0 counts different elements, and infinity returns the largest difference.
 //
 // Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
 // by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
 // the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
 // any number of rows, and "donot_use_mm_for_euclid_dist" never.
 //
-// Dtypes: float32 and float64. Default: `p` 2.0, `compute_mode`
+// Dtypes: float32 and float64. Result: the dtype of `x1`. Default: `p` 2.0, `compute_mode`
 // "use_mm_for_euclid_dist_if_necessary".
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
-// Computes the matrix product of two matrices, dense or sparse. Alias of `tensor_mm`.
+// Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
+// Alias of `tensor_mm`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 // `tensor_dsmm` writing to `out`.
 TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
@@ -5475,52 +6098,56 @@ TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *m
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out);
 
 // Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
-// (columns), in [-1, 1].
+// (columns), in [-1, 1]: `R[i][j] = C[i][j] / sqrt(C[i][i] * C[j][j])` with the covariance matrix C
+// (`tensor_cov`). `self` has at most two dimensions.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out);
 
 // Computes the cross product of 3-element vectors along `dim` (default: the first dimension of size
-// 3). The other dimensions are broadcast.
+// 3); another size is an error. The other dimensions are broadcast.
 //
-// Dtypes: integers, floats and complex. Default: `dim` TENSOR_NONE.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out);
 // `tensor_cross` writing to `out`.
 TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out);
 
-// Computes the trace (sum of the main diagonal) of a matrix; int64 for integers, uint64 for uint64.
+// Computes the trace (sum of the main diagonal) of a matrix: `sum over i of self[i][i]`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`; int64 for integers and bool,
+// but uint64 for uint64.
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
 
 // ---------------------------------------------------------------------------------- linear algebra
 
-// Computes the cross product of 3-element vectors along `dim`. The other dimensions are broadcast;
-// both tensors must have the same number of dimensions.
+// Computes the cross product of 3-element vectors along `dim`; another size is an error. The other
+// dimensions are broadcast; both tensors must have the same number of dimensions.
 //
-// Dtypes: integers, floats and complex. Default: `dim` -1.
+// Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `dim` -1.
 TENSOR_API tensor_status tensor_linalg_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out);
 // `tensor_linalg_cross` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out);
 
-// Returns diagonal `offset` of dimensions `dim1` and `dim2` (default: the last two), as a view; the
-// diagonal is the last dimension of the result.
+// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+// `dim2` (default: the last two), as a view; the diagonal is the last dimension of the result.
 //
-// Default: `offset` 0, `dim1` -2, `dim2` -1.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `A`. Default: `offset` 0, `dim1`
+// -2, `dim2` -1.
 TENSOR_API tensor_status tensor_linalg_diagonal(const tensor_t *A, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
 
 // Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
-// are broadcast.
+// are broadcast. The dtypes must be equal.
 //
-// Dtypes: floats and complex. Default: `dim` -1.
+// Dtypes: floats and complex except complex32. Result: the dtype of `x`. Default: `dim` -1.
 TENSOR_API tensor_status tensor_linalg_vecdot(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t **out);
 // `tensor_linalg_vecdot` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_vecdot_out(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t *out);
 
 // Computes the product of two or more matrices in the order with the fewest multiplications. The
-// first may be a vector (a row), and the last (a column).
+// dtypes must be equal. The first may be a vector (a row), and the last (a column).
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `tensors`.
 TENSOR_API tensor_status tensor_linalg_multi_dot(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_linalg_multi_dot` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
@@ -5529,7 +6156,7 @@ TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tens
 //
 // Deprecated: use linalg.multi_dot, which takes a list. The first call reports a warning.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `matrices`.
 TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
 TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out);
 // `tensor_chain_matmul` writing to `out`.
@@ -5537,43 +6164,46 @@ TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
 TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out);
 
 // Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
-// of the inverse, and require floating-point or complex matrices. Power 0 is the identity.
+// of the inverse, and require floating-point or complex matrices. Power 0 is the identity. Matrices
+// that are not square are an error.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_matrix_power(const tensor_t *self, int64_t n, tensor_t **out);
 // `tensor_linalg_matrix_power` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out);
 
-// Raises square matrices to an integer power. Alias of `tensor_linalg_matrix_power`.
+// Raises square matrices to the integer power `n`. Alias of `tensor_linalg_matrix_power`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_matrix_power(const tensor_t *self, int64_t n, tensor_t **out);
 // `tensor_matrix_power` writing to `out`.
 TENSOR_API tensor_status tensor_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out);
 
 // Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
 // approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method
-// for the matrix exponential revisited, 2005), in float64 or complex128.
+// for the matrix exponential revisited, 2005), in float64 or complex128. Matrices that are not
+// square are an error.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_matrix_exp(const tensor_t *self, tensor_t **out);
 
-// Computes the matrix exponential. Alias of `tensor_linalg_matrix_exp`.
+// Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Alias of
+// `tensor_linalg_matrix_exp`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_matrix_exp(const tensor_t *self, tensor_t **out);
 
 // Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
-// `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n. The result is int64 for
-// integers.
+// `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
 //
-// Dtypes: integers, floats and complex. Default: `N` TENSOR_NONE.
+// Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers and bool, but
+// uint64 for uint64. Default: `N` TENSOR_NONE.
 TENSOR_API tensor_status tensor_linalg_vander(const tensor_t *x, int64_t N, tensor_t **out);
 
 // Computes the inverse of a tensor for `tensor_tensordot` over `ind` dimensions. The product of the
 // first `ind` sizes must equal that of the others, which the result has first.
 //
-// Dtypes: floats and complex. Default: `ind` 2.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `ind` 2.
 TENSOR_API tensor_status tensor_linalg_tensorinv(const tensor_t *self, int64_t ind, tensor_t **out);
 // `tensor_linalg_tensorinv` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_tensorinv_out(const tensor_t *self, int64_t ind, tensor_t *out);
@@ -5581,7 +6211,7 @@ TENSOR_API tensor_status tensor_linalg_tensorinv_out(const tensor_t *self, int64
 // Solves tensordot(`self`, X) = `other` for X, summed over all dimensions of X. The shape of `self`
 // is that of `other` followed by that of X, after `dims` are moved to the end.
 //
-// Dtypes: floats and complex. Default: `dims` NULL with `dims_len` 0.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dims` NULL with `dims_len` 0.
 TENSOR_API tensor_status tensor_linalg_tensorsolve(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t **out);
 // `tensor_linalg_tensorsolve` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_tensorsolve_out(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t *out);
@@ -5591,25 +6221,28 @@ TENSOR_API tensor_status tensor_linalg_tensorsolve_out(const tensor_t *self, con
 // triangle. `info`, int32 of shape (...), is 0, or the order of the first leading minor that is not
 // positive; `check_errors` makes this an error. 16-bit floats are computed in float32.
 //
-// Dtypes: floats and complex. Default: `upper` false, `check_errors` false.
+// Dtypes: floats and complex. Results: `L`: the dtype of `self`; `info`: int32. Default: `upper`
+// false, `check_errors` false.
 TENSOR_API tensor_status tensor_linalg_cholesky_ex(const tensor_t *self, bool upper, bool check_errors, tensor_t **L, tensor_t **info);
 // `tensor_linalg_cholesky_ex` writing to `L` and `info`.
 TENSOR_API tensor_status tensor_linalg_cholesky_ex_out(const tensor_t *self, bool upper, bool check_errors, tensor_t *L, tensor_t *info);
 
 // Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
-// n). A matrix that is not positive-definite is an error, which contains its index in the batch.
-// See `tensor_linalg_cholesky_ex`.
+// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error, which
+// contains its index in the batch. See `tensor_linalg_cholesky_ex`.
 //
-// Dtypes: floats and complex. Default: `upper` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `upper` false.
 TENSOR_API tensor_status tensor_linalg_cholesky(const tensor_t *self, bool upper, tensor_t **out);
 // `tensor_linalg_cholesky` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
 
-// Computes the Cholesky decomposition. Alias of `tensor_linalg_cholesky`.
+// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error. Alias of
+// `tensor_linalg_cholesky`.
 //
 // Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
 //
-// Dtypes: floats and complex. Default: `upper` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `upper` false.
 TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
 TENSOR_API tensor_status tensor_cholesky(const tensor_t *self, bool upper, tensor_t **out);
 // `tensor_cholesky` writing to `out`.
@@ -5622,25 +6255,28 @@ TENSOR_API tensor_status tensor_cholesky_out(const tensor_t *self, bool upper, t
 // or the 1-based position of the first zero on the diagonal of U; `check_errors` makes this an
 // error. `pivot` must be true.
 //
-// Dtypes: floats and complex. Default: `pivot` true, `check_errors` false.
+// Dtypes: floats and complex. Results: `LU`: the dtype of `A`; `pivots`: int32; `info`: int32.
+// Default: `pivot` true, `check_errors` false.
 TENSOR_API tensor_status tensor_linalg_lu_factor_ex(const tensor_t *A, bool pivot, bool check_errors, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 // `tensor_linalg_lu_factor_ex` writing to `LU` and `pivots` and `info`.
 TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool pivot, bool check_errors, tensor_t *LU, tensor_t *pivots, tensor_t *info);
 
-// Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
-// is an error. See `tensor_linalg_lu_factor_ex`.
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
+// form. A zero on the diagonal of U is an error. See `tensor_linalg_lu_factor_ex`.
 //
-// Dtypes: floats and complex. Default: `pivot` true.
+// Dtypes: floats and complex. Results: `LU`: the dtype of `A`; `pivots`: int32. Default: `pivot`
+// true.
 TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots);
 // `tensor_linalg_lu_factor` writing to `LU` and `pivots`.
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
 
-// Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
-// is not an error. See `tensor_linalg_lu_factor_ex`.
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
+// form. A zero on the diagonal of U is not an error. See `tensor_linalg_lu_factor_ex`.
 //
 // Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
 //
-// Dtypes: floats and complex. Default: `pivot` true.
+// Dtypes: floats and complex. Results: `LU`: the dtype of `self`; `pivots`: int32; `info`: int32.
+// Default: `pivot` true.
 TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
 TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
@@ -5648,7 +6284,7 @@ TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **
 // permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
 // (..., k, n), with k = min(m, n). `pivot` must be true.
 //
-// Dtypes: floats and complex. Default: `pivot` true.
+// Dtypes: floats and complex. Results: the dtype of `A`. Default: `pivot` true.
 TENSOR_API tensor_status tensor_linalg_lu(const tensor_t *A, bool pivot, tensor_t **P, tensor_t **L, tensor_t **U);
 // `tensor_linalg_lu` writing to `P` and `L` and `U`.
 TENSOR_API tensor_status tensor_linalg_lu_out(const tensor_t *A, bool pivot, tensor_t *P, tensor_t *L, tensor_t *U);
@@ -5656,7 +6292,8 @@ TENSOR_API tensor_status tensor_linalg_lu_out(const tensor_t *A, bool pivot, ten
 // Unpacks the compact result of `tensor_linalg_lu_factor` into P, L and U. Results that are not
 // requested are empty.
 //
-// Dtypes: floats and complex. Default: `unpack_data` true, `unpack_pivots` true.
+// Dtypes: floats and complex. Results: the dtype of `LU_data`. Default: `unpack_data` true,
+// `unpack_pivots` true.
 TENSOR_API tensor_status tensor_lu_unpack(const tensor_t *LU_data, const tensor_t *LU_pivots, bool unpack_data, bool unpack_pivots, tensor_t **P, tensor_t **L, tensor_t **U);
 // `tensor_lu_unpack` writing to `P` and `L` and `U`.
 TENSOR_API tensor_status tensor_lu_unpack_out(const tensor_t *LU_data, const tensor_t *LU_pivots, bool unpack_data, bool unpack_pivots, tensor_t *P, tensor_t *L, tensor_t *U);
@@ -5673,15 +6310,18 @@ TENSOR_API tensor_status tensor_pivots_permutation(const tensor_t *pivots, int64
 // blocks. `info`, int32 of shape (...), is 0, or the 1-based position of the first zero of D;
 // `check_errors` makes this an error.
 //
-// Dtypes: floats and complex. Default: `hermitian` false, `check_errors` false.
+// Dtypes: floats and complex. Results: `LD`: the dtype of `self`; `pivots`: int32; `info`: int32.
+// Default: `hermitian` false, `check_errors` false.
 TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool hermitian, bool check_errors, tensor_t **LD, tensor_t **pivots, tensor_t **info);
 // `tensor_linalg_ldl_factor_ex` writing to `LD` and `pivots` and `info`.
 TENSOR_API tensor_status tensor_linalg_ldl_factor_ex_out(const tensor_t *self, bool hermitian, bool check_errors, tensor_t *LD, tensor_t *pivots, tensor_t *info);
 
-// Computes the LDL decomposition of symmetric or Hermitian matrices. A singular diagonal block of D
-// is an error. `tensor_linalg_ldl_factor_ex` describes the results.
+// Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
+// `hermitian`. A singular diagonal block of D is an error. `tensor_linalg_ldl_factor_ex` describes
+// the results.
 //
-// Dtypes: floats and complex. Default: `hermitian` false.
+// Dtypes: floats and complex. Results: `LD`: the dtype of `self`; `pivots`: int32. Default:
+// `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_ldl_factor(const tensor_t *self, bool hermitian, tensor_t **LD, tensor_t **pivots);
 // `tensor_linalg_ldl_factor` writing to `LD` and `pivots`.
 TENSOR_API tensor_status tensor_linalg_ldl_factor_out(const tensor_t *self, bool hermitian, tensor_t *LD, tensor_t *pivots);
@@ -5691,7 +6331,7 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor_out(const tensor_t *self, bool
 // min(m, n)), the Householder reflectors whose product is Q. `tensor_linalg_householder_product`
 // computes Q, and `tensor_ormqr` multiplies by it.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Results: the dtype of `self`.
 TENSOR_API tensor_status tensor_geqrf(const tensor_t *self, tensor_t **a_, tensor_t **tau);
 // `tensor_geqrf` writing to `a_` and `tau`.
 TENSOR_API tensor_status tensor_geqrf_out(const tensor_t *self, tensor_t *a_, tensor_t *tau);
@@ -5701,17 +6341,18 @@ TENSOR_API tensor_status tensor_geqrf_out(const tensor_t *self, tensor_t *a_, te
 // min(m, n); "complete" returns Q (..., m, m) and R (..., m, n); "r" returns an empty Q. The signs
 // are those of LAPACK: the diagonal of R is real, and may be negative.
 //
-// Dtypes: floats and complex. Default: `mode` "reduced".
+// Dtypes: floats and complex. Results: the dtype of `A`. Default: `mode` "reduced".
 TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, tensor_t **Q, tensor_t **R);
 // `tensor_linalg_qr` writing to `Q` and `R`.
 TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mode, tensor_t *Q, tensor_t *R);
 
-// Computes the QR decomposition, reduced, or complete if `some` is false. See `tensor_linalg_qr`.
+// Computes the QR decomposition A = Q R of matrices (..., m, n), reduced, or complete if `some` is
+// false. See `tensor_linalg_qr`.
 //
 // Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call reports
 // a warning.
 //
-// Dtypes: floats and complex. Default: `some` true.
+// Dtypes: floats and complex. Results: the dtype of `self`. Default: `some` true.
 TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
 TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q, tensor_t **R);
 // `tensor_qr` writing to `Q` and `R`.
@@ -5722,14 +6363,15 @@ TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t
 // where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as
 // `tensor_geqrf` returns it. `tau` has the shape (..., k) with k <= n.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `input`.
 TENSOR_API tensor_status tensor_linalg_householder_product(const tensor_t *input, const tensor_t *tau, tensor_t **out);
 // `tensor_linalg_householder_product` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_householder_product_out(const tensor_t *input, const tensor_t *tau, tensor_t *out);
 
-// Computes the product of Householder reflectors. Alias of `tensor_linalg_householder_product`.
+// Computes Q of the QR decomposition from its Householder reflectors, as `tensor_geqrf` returns
+// them. Alias of `tensor_linalg_householder_product`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_orgqr(const tensor_t *self, const tensor_t *tau, tensor_t **out);
 // `tensor_orgqr` writing to `out`.
 TENSOR_API tensor_status tensor_orgqr_out(const tensor_t *self, const tensor_t *tau, tensor_t *out);
@@ -5738,7 +6380,7 @@ TENSOR_API tensor_status tensor_orgqr_out(const tensor_t *self, const tensor_t *
 // forming Q. Q is the square matrix of the Householder reflectors `self` and `tau` that
 // `tensor_geqrf` returned; `transpose` multiplies by its adjoint.
 //
-// Dtypes: floats and complex. Default: `left` true, `transpose` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `left` true, `transpose` false.
 TENSOR_API tensor_status tensor_ormqr(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t **out);
 // `tensor_ormqr` writing to `out`.
 TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t *out);
@@ -5747,7 +6389,7 @@ TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *
 // positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
 // rounding can cause, count as 0.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out);
 // `tensor_linalg_matrix_sqrth` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out);
@@ -5756,58 +6398,64 @@ TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, te
 // n, n), of which the lower triangle is read, and G of the same shape and dtype. The component of X
 // between two eigenvectors with eigenvalue 0 is 0.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `H`.
 TENSOR_API tensor_status tensor_lyapunov(const tensor_t *H, const tensor_t *G, tensor_t **out);
 
 // Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
 // orthonormal columns, and H (..., n, n) Hermitian positive-semidefinite.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Results: the dtype of `A`.
 TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H);
 // `tensor_linalg_polar` writing to `U` and `H`.
 TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H);
 
-// Computes the determinant of square matrices (..., n, n).
+// Computes the determinant of square matrices (..., n, n), by an LU decomposition. Returns a tensor
+// of shape (...). Matrices that are not square are an error.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `A`.
 TENSOR_API tensor_status tensor_linalg_det(const tensor_t *A, tensor_t **out);
 // `tensor_linalg_det` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_det_out(const tensor_t *A, tensor_t *out);
 
-// Computes the determinant of square matrices. Alias of `tensor_linalg_det`.
+// Computes the determinant of square matrices (..., n, n), of shape (...). Alias of
+// `tensor_linalg_det`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out);
 // `tensor_det` writing to `out`.
 TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out);
 
 // Computes the sign and the natural logarithm of the absolute value of the determinant of square
 // matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
-// returns 0 and -inf.
+// returns 0 and -inf. Matrices that are not square are an error.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`, the
+// corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sign, tensor_t **logabsdet);
 // `tensor_linalg_slogdet` writing to `sign` and `logabsdet`.
 TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *sign, tensor_t *logabsdet);
 
-// Computes the sign and the logarithm of the determinant. Alias of `tensor_linalg_slogdet`.
+// Computes the sign and the natural logarithm of the absolute value of the determinant of square
+// matrices (..., n, n). Alias of `tensor_linalg_slogdet`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Results: `sign`: the dtype of `self`; `logabsdet`: the dtype of
+// `self`, the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, tensor_t **logabsdet);
 // `tensor_slogdet` writing to `sign` and `logabsdet`.
 TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet);
 
 // Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
-// 0, NaN if it is negative.
+// 0, NaN if it is negative. Matrices that are not square are an error.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out);
 
 // Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
 // `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
-// elements. `dtype` converts elements first.
+// elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Default: `ord` 2, `dim` NULL with `dim_len` 0, `keepdim` false,
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `ord` 2, `dim` NULL with `dim_len` 0, `keepdim` false,
 // `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_vector_norm` writing to `out`.
@@ -5815,18 +6463,22 @@ TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, ten
 
 // Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value), 1
 // (largest absolute column sum), infinity (largest absolute row sum), or one of these negated (the
-// smallest instead). `dtype` converts elements first.
+// smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements
+// first.
 //
-// Dtypes: floats and complex. Default: `dim` {-2, -1}, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `dim` {-2, -1}, `keepdim` false, `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_matrix_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
 // default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
-// values).
+// values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Default: `ord` "fro", `dim` {-2, -1}, `keepdim` false, `dtype`
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `ord` "fro", `dim` {-2, -1}, `keepdim` false, `dtype`
 // TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_matrix_norm_str_ord` writing to `out`.
@@ -5835,9 +6487,11 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *s
 // Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
 // `tensor_linalg_vector_norm`; with two dimensions in `dim` or a 2-D tensor,
 // `tensor_linalg_matrix_norm`. Without `ord` it is the 2-norm over `dim`, or of all elements.
+// `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Default: `ord` tensor_none(), `dim` NULL with `dim_len` 0, `keepdim`
-// false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `ord` tensor_none(), `dim` NULL with `dim_len` 0,
+// `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -5845,23 +6499,27 @@ TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_sca
 // Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
 // tensor. See `tensor_linalg_matrix_norm`.
 //
-// Dtypes: floats and complex. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
 // TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_norm_ord_str` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
-// of all elements if `dim` is empty.
+// of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Default: `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `keepdim` false.
 TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_frobenius_norm` writing to `out`.
 TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
-// Computes the nuclear norm, the sum of the singular values, of matrices in two dimensions.
+// Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
+// `dim`. `keepdim` keeps them with size 1.
 //
-// Dtypes: floats and complex. Default: `dim` {-2, -1}, `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` {-2, -1}, `keepdim` false.
 TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_nuclear_norm` writing to `out`.
 TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
@@ -5871,7 +6529,8 @@ TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int
 // -infinity matrices must be square, and it is the norm of the matrix times the norm of its
 // inverse: infinity for a singular matrix.
 //
-// Dtypes: floats and complex. Default: `p` tensor_none().
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `p` tensor_none().
 TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out);
 // `tensor_linalg_cond` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_scalar p, tensor_t *out);
@@ -5879,7 +6538,8 @@ TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_sca
 // Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
 // `tensor_linalg_matrix_norm`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex.
 TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const char *p, tensor_t **out);
 // `tensor_linalg_cond_p_str` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, const char *p, tensor_t *out);
@@ -5889,7 +6549,7 @@ TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, cons
 // times max(m, n), or to 0 if `atol` is positive. `hermitian` counts absolute eigenvalues instead,
 // and reads the lower triangle.
 //
-// Dtypes: floats and complex. Default: `atol` NULL, `rtol` NULL, `hermitian` false.
+// Dtypes: floats and complex. Result: int64. Default: `atol` NULL, `rtol` NULL, `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_matrix_rank(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out);
 // `tensor_linalg_matrix_rank` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out);
@@ -5897,7 +6557,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, con
 // Computes the rank of matrices with tolerances given as tensors, which are broadcast with the
 // batch. See `tensor_linalg_matrix_rank`.
 //
-// Dtypes: floats and complex. Default: `atol` NULL, `rtol` NULL, `hermitian` false.
+// Dtypes: floats and complex. Result: int64. Default: `atol` NULL, `rtol` NULL, `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out);
 // `tensor_linalg_matrix_rank_atol_rtol_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out);
@@ -5905,7 +6565,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const te
 // Computes the rank of matrices with the absolute tolerance `tol` and a relative tolerance of 0.
 // See `tensor_linalg_matrix_rank`.
 //
-// Dtypes: floats and complex. Default: `hermitian` false.
+// Dtypes: floats and complex. Result: int64. Default: `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, double tol, bool hermitian, tensor_t **out);
 // `tensor_linalg_matrix_rank_tol` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self, double tol, bool hermitian, tensor_t *out);
@@ -5913,7 +6573,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self,
 // Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
 // the batch, and a relative tolerance of 0. See `tensor_linalg_matrix_rank`.
 //
-// Dtypes: floats and complex. Default: `hermitian` false.
+// Dtypes: floats and complex. Result: int64. Default: `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t **out);
 // `tensor_linalg_matrix_rank_tol_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t *out);
@@ -5922,7 +6582,8 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t
 // that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian` are
 // those of `tensor_linalg_matrix_rank`.
 //
-// Dtypes: floats and complex. Default: `atol` NULL, `rtol` NULL, `hermitian` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `atol` NULL, `rtol` NULL,
+// `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_pinv(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out);
 // `tensor_linalg_pinv` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out);
@@ -5930,7 +6591,8 @@ TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const doub
 // Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast with
 // the batch. See `tensor_linalg_pinv`.
 //
-// Dtypes: floats and complex. Default: `atol` NULL, `rtol` NULL, `hermitian` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `atol` NULL, `rtol` NULL,
+// `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out);
 // `tensor_linalg_pinv_atol_rtol_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out);
@@ -5938,7 +6600,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t 
 // Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See
 // `tensor_linalg_pinv`.
 //
-// Dtypes: floats and complex. Default: `hermitian` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double rcond, bool hermitian, tensor_t **out);
 // `tensor_linalg_pinv_rcond` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, double rcond, bool hermitian, tensor_t *out);
@@ -5946,15 +6608,15 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, doub
 // Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
 // broadcast with the batch. See `tensor_linalg_pinv`.
 //
-// Dtypes: floats and complex. Default: `hermitian` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t **out);
 // `tensor_linalg_pinv_rcond_tensor` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor_out(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t *out);
 
-// Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See
-// `tensor_linalg_pinv`.
+// Computes the Moore-Penrose pseudoinverse of matrices (..., m, n) with the relative tolerance
+// `rcond`. See `tensor_linalg_pinv`.
 //
-// Dtypes: floats and complex. Default: `rcond` 1e-15.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `rcond` 1e-15.
 TENSOR_API tensor_status tensor_pinverse(const tensor_t *self, double rcond, tensor_t **out);
 
 // Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
@@ -5962,7 +6624,8 @@ TENSOR_API tensor_status tensor_pinverse(const tensor_t *self, double rcond, ten
 // (n), or that of A without the last size. `info`, int32, is 0 for each A, or the 1-based position
 // of the first zero pivot, for which X is undefined; `check_errors` makes this an error.
 //
-// Dtypes: floats and complex. Default: `left` true, `check_errors` false.
+// Dtypes: floats and complex. Results: `result`: the dtype of `A`; `info`: int32. Default: `left`
+// true, `check_errors` false.
 TENSOR_API tensor_status tensor_linalg_solve_ex(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t **result, tensor_t **info);
 // `tensor_linalg_solve_ex` writing to `result` and `info`.
 TENSOR_API tensor_status tensor_linalg_solve_ex_out(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t *result, tensor_t *info);
@@ -5971,40 +6634,43 @@ TENSOR_API tensor_status tensor_linalg_solve_ex_out(const tensor_t *A, const ten
 // n, n). A singular A is an error, which contains its index in the batch. See
 // `tensor_linalg_solve_ex`.
 //
-// Dtypes: floats and complex. Default: `left` true.
+// Dtypes: floats and complex. Result: the dtype of `A`. Default: `left` true.
 TENSOR_API tensor_status tensor_linalg_solve(const tensor_t *A, const tensor_t *B, bool left, tensor_t **out);
 // `tensor_linalg_solve` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_solve_out(const tensor_t *A, const tensor_t *B, bool left, tensor_t *out);
 
 // Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
 // 1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
-// makes this an error.
+// makes this an error. Matrices that are not square are an error.
 //
-// Dtypes: floats and complex. Default: `check_errors` false.
+// Dtypes: floats and complex. Results: `inverse`: the dtype of `A`; `info`: int32. Default:
+// `check_errors` false.
 TENSOR_API tensor_status tensor_linalg_inv_ex(const tensor_t *A, bool check_errors, tensor_t **inverse, tensor_t **info);
 // `tensor_linalg_inv_ex` writing to `inverse` and `info`.
 TENSOR_API tensor_status tensor_linalg_inv_ex_out(const tensor_t *A, bool check_errors, tensor_t *inverse, tensor_t *info);
 
 // Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
-// contains its index in the batch.
+// contains its index in the batch. Matrices that are not square are an error.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `A`.
 TENSOR_API tensor_status tensor_linalg_inv(const tensor_t *A, tensor_t **out);
 // `tensor_linalg_inv` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_inv_out(const tensor_t *A, tensor_t *out);
 
-// Computes the inverse of square matrices. Alias of `tensor_linalg_inv`.
+// Computes the inverse of square matrices (..., n, n). A singular matrix is an error. Alias of
+// `tensor_linalg_inv`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_inverse(const tensor_t *self, tensor_t **out);
 // `tensor_inverse` writing to `out`.
 TENSOR_API tensor_status tensor_inverse_out(const tensor_t *self, tensor_t *out);
 
 // Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
-// n); the other triangle is not read. `unitriangular` assumes a diagonal of ones. Batches are
-// broadcast. A zero on the diagonal returns infinity and NaN.
+// n); the other triangle is not read. `upper` selects the triangle. `unitriangular` assumes a
+// diagonal of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
 //
-// Dtypes: floats and complex. Default: `left` true, `unitriangular` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `left` true, `unitriangular`
+// false.
 TENSOR_API tensor_status tensor_linalg_solve_triangular(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t **out);
 // `tensor_linalg_solve_triangular` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t *out);
@@ -6017,7 +6683,8 @@ TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self
 // Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
 // reports a warning.
 //
-// Dtypes: floats and complex. Default: `upper` true, `transpose` false, `unitriangular` false.
+// Dtypes: floats and complex. Results: the dtype of `self`. Default: `upper` true, `transpose`
+// false, `unitriangular` false.
 TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
 TENSOR_API tensor_status tensor_triangular_solve(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t **solution, tensor_t **cloned_coefficient);
 // `tensor_triangular_solve` writing to `solution` and `cloned_coefficient`.
@@ -6027,18 +6694,18 @@ TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const
 // Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
 // that `tensor_linalg_lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
 //
-// Dtypes: floats and complex. Default: `left` true, `adjoint` false.
+// Dtypes: floats and complex. Result: the dtype of `LU`. Default: `left` true, `adjoint` false.
 TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t **out);
 // `tensor_linalg_lu_solve` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_lu_solve_out(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t *out);
 
-// Solves linear equations from an LU decomposition, with the right-hand side `self`. See
-// `tensor_linalg_lu_solve`.
+// Solves the linear equations A X = `self` from the LU decomposition of A that
+// `tensor_linalg_lu_factor` returned. See `tensor_linalg_lu_solve`.
 //
 // Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
 // reports a warning.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
 TENSOR_API tensor_status tensor_lu_solve(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t **out);
 // `tensor_lu_solve` writing to `out`.
@@ -6048,7 +6715,7 @@ TENSOR_API tensor_status tensor_lu_solve_out(const tensor_t *self, const tensor_
 // Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
 // `upper`. Batches are broadcast.
 //
-// Dtypes: floats and complex. Default: `upper` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `upper` false.
 TENSOR_API tensor_status tensor_cholesky_solve(const tensor_t *self, const tensor_t *L, bool upper, tensor_t **out);
 // `tensor_cholesky_solve` writing to `out`.
 TENSOR_API tensor_status tensor_cholesky_solve_out(const tensor_t *self, const tensor_t *L, bool upper, tensor_t *out);
@@ -6056,7 +6723,7 @@ TENSOR_API tensor_status tensor_cholesky_solve_out(const tensor_t *self, const t
 // Computes the inverse of A from its Cholesky factor `self`, L of A = L L^H, or U of A = U^H U with
 // `upper`.
 //
-// Dtypes: floats and complex. Default: `upper` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `upper` false.
 TENSOR_API tensor_status tensor_cholesky_inverse(const tensor_t *self, bool upper, tensor_t **out);
 // `tensor_cholesky_inverse` writing to `out`.
 TENSOR_API tensor_status tensor_cholesky_inverse_out(const tensor_t *self, bool upper, tensor_t *out);
@@ -6064,7 +6731,7 @@ TENSOR_API tensor_status tensor_cholesky_inverse_out(const tensor_t *self, bool 
 // Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `tensor_linalg_ldl_factor`
 // returned, with the same `hermitian`. The batch of B is broadcast.
 //
-// Dtypes: floats and complex. Default: `hermitian` false.
+// Dtypes: floats and complex. Result: the dtype of `LD`. Default: `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_ldl_solve(const tensor_t *LD, const tensor_t *pivots, const tensor_t *B, bool hermitian, tensor_t **out);
 // `tensor_linalg_ldl_solve` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_ldl_solve_out(const tensor_t *LD, const tensor_t *pivots, const tensor_t *B, bool hermitian, tensor_t *out);
@@ -6079,10 +6746,12 @@ TENSOR_API tensor_status tensor_linalg_ldl_solve_out(const tensor_t *LD, const t
 //
 // `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
 // the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
-// those of A for gelsd and gelss. Results that are not computed are empty. Meta tensors are an
-// error, because shapes depend on ranks.
+// those of A for gelsd and gelss. Results that are not computed are empty.
 //
-// Dtypes: floats and complex. Default: `rcond` NULL, `driver` NULL.
+// Dtypes: floats and complex. Results: `solution`: the dtype of `self`; `residuals`: the promoted
+// dtype, the corresponding real dtype for complex; `rank`: int64; `singular_values`: the promoted
+// dtype, the corresponding real dtype for complex. Meta tensors are an error, because the result
+// depends on values. Default: `rcond` NULL, `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_lstsq(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t **solution, tensor_t **residuals, tensor_t **rank, tensor_t **singular_values);
 // `tensor_linalg_lstsq` writing to `solution` and `residuals` and `rank` and `singular_values`.
 TENSOR_API tensor_status tensor_linalg_lstsq_out(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t *solution, tensor_t *residuals, tensor_t *rank, tensor_t *singular_values);
@@ -6092,30 +6761,34 @@ TENSOR_API tensor_status tensor_linalg_lstsq_out(const tensor_t *self, const ten
 // is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of LAPACK's
 // syevd and heevd. Matrices that are not finite are an error.
 //
-// Dtypes: floats and complex. Default: `UPLO` "L".
+// Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `self`, the corresponding real
+// dtype for complex; `eigenvectors`: the dtype of `self`. Default: `UPLO` "L".
 TENSOR_API tensor_status tensor_linalg_eigh(const tensor_t *self, const char *UPLO, tensor_t **eigenvalues, tensor_t **eigenvectors);
 // `tensor_linalg_eigh` writing to `eigenvalues` and `eigenvectors`.
 TENSOR_API tensor_status tensor_linalg_eigh_out(const tensor_t *self, const char *UPLO, tensor_t *eigenvalues, tensor_t *eigenvectors);
 
-// Computes the eigenvalues of Hermitian matrices, in ascending order. See `tensor_linalg_eigh`.
+// Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (..., n).
+// See `tensor_linalg_eigh`.
 //
-// Dtypes: floats and complex. Default: `UPLO` "L".
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `UPLO` "L".
 TENSOR_API tensor_status tensor_linalg_eigvalsh(const tensor_t *self, const char *UPLO, tensor_t **out);
 // `tensor_linalg_eigvalsh` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_eigvalsh_out(const tensor_t *self, const char *UPLO, tensor_t *out);
 
 // Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
 // n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
-// Matrices that are not finite are an error.
+// Matrices that are not finite are an error. Matrices that are not square are an error.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Results: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_eig(const tensor_t *self, tensor_t **eigenvalues, tensor_t **eigenvectors);
 // `tensor_linalg_eig` writing to `eigenvalues` and `eigenvectors`.
 TENSOR_API tensor_status tensor_linalg_eig_out(const tensor_t *self, tensor_t *eigenvalues, tensor_t *eigenvectors);
 
-// Computes the complex eigenvalues of square matrices. See `tensor_linalg_eig`.
+// Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See
+// `tensor_linalg_eig`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_eigvals(const tensor_t *self, tensor_t **out);
 // `tensor_linalg_eigvals` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_eigvals_out(const tensor_t *self, tensor_t *out);
@@ -6126,23 +6799,29 @@ TENSOR_API tensor_status tensor_linalg_eigvals_out(const tensor_t *self, tensor_
 // vectors are unique up to a factor of absolute value 1; they are those of LAPACK's gesdd. `driver`
 // applies to other devices. Matrices that are not finite are an error.
 //
-// Dtypes: floats and complex. Default: `full_matrices` true, `driver` NULL.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+// corresponding real dtype for complex; `Vh`: the dtype of `A`. Default: `full_matrices` true,
+// `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_svd(const tensor_t *A, bool full_matrices, const char *driver, tensor_t **U, tensor_t **S, tensor_t **Vh);
 // `tensor_linalg_svd` writing to `U` and `S` and `Vh`.
 TENSOR_API tensor_status tensor_linalg_svd_out(const tensor_t *A, bool full_matrices, const char *driver, tensor_t *U, tensor_t *S, tensor_t *Vh);
 
-// Computes the singular value decomposition A = U diag(S) V^H, reduced unless `some` is false.
-// Returns V instead of its adjoint. If `compute_uv` is false, U and V are zeros. See
-// `tensor_linalg_svd`.
+// Computes the singular value decomposition (SVD) A = U diag(S) V^H of matrices (..., m, n),
+// reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U and
+// V are zeros. See `tensor_linalg_svd`.
 //
-// Dtypes: floats and complex. Default: `some` true, `compute_uv` true.
+// Dtypes: floats and complex. Results: `U`: the dtype of `self`; `S`: the dtype of `self`, the
+// corresponding real dtype for complex; `V`: the dtype of `self`. Default: `some` true,
+// `compute_uv` true.
 TENSOR_API tensor_status tensor_svd(const tensor_t *self, bool some, bool compute_uv, tensor_t **U, tensor_t **S, tensor_t **V);
 // `tensor_svd` writing to `U` and `S` and `V`.
 TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool compute_uv, tensor_t *U, tensor_t *S, tensor_t *V);
 
-// Computes the singular values of matrices, in descending order. See `tensor_linalg_svd`.
+// Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
+// n)). See `tensor_linalg_svd`.
 //
-// Dtypes: floats and complex. Default: `driver` NULL.
+// Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
+// Default: `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
 // `tensor_linalg_svdvals` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
@@ -6154,7 +6833,8 @@ TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char
 // iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
 // `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 //
-// Dtypes: floats and complex. Default: `q` 6, `niter` 2, `M` NULL.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
+// corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` 6, `niter` 2, `M` NULL.
 TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
 
 // Computes an approximate principal component analysis (PCA) by `tensor_svd_lowrank`. With
@@ -6162,7 +6842,9 @@ TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_
 // are the principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q`
 // defaults to min(6, m, n), and must be at most min(m, n).
 //
-// Dtypes: floats and complex. Default: `q` TENSOR_NONE, `center` true, `niter` 2.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+// corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` TENSOR_NONE, `center`
+// true, `niter` 2.
 TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool center, int64_t niter, tensor_t **U, tensor_t **S, tensor_t **V);
 
 // Computes the `k` largest eigenvalues of Hermitian matrices A (..., m, m), in descending order
@@ -6178,8 +6860,9 @@ TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool c
 // (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V. Knyazev,
 // Toward the optimal preconditioned eigensolver, 2001).
 //
-// Dtypes: floats and complex. Default: `k` TENSOR_NONE, `B` NULL, `X` NULL, `n` TENSOR_NONE, `iK`
-// NULL, `niter` TENSOR_NONE, `tol` NULL, `largest` -1, `method` NULL.
+// Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
+// dtype for complex; `eigenvectors`: the dtype of `A`. Default: `k` TENSOR_NONE, `B` NULL, `X`
+// NULL, `n` TENSOR_NONE, `iK` NULL, `niter` TENSOR_NONE, `tol` NULL, `largest` -1, `method` NULL.
 TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tensor_t *B, const tensor_t *X, int64_t n, const tensor_t *iK, int64_t niter, const double *tol, int32_t largest, const char *method, tensor_t **eigenvalues, tensor_t **eigenvectors);
 
 // ------------------------------------------------------------------------------ Fourier transforms
@@ -6188,30 +6871,33 @@ TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tenso
 // `scale`. The functions of `fft` call it. The dimensions `dim` are the innermost ones of the
 // result in memory, in the order of their strides in `self`.
 //
-// Dtypes: complex64 and complex128. Default: `forward` true, `scale` 1.0.
+// Dtypes: complex64 and complex128. Result: the dtype of `self`. Default: `forward` true, `scale`
+// 1.0.
 TENSOR_API tensor_status tensor_fft_c2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool forward, double scale, tensor_t **out);
 
 // Computes the discrete Fourier transform of real numbers along `dim`, times `scale`. `onesided`
 // keeps the first n // 2 + 1 elements of the last of `dim`; two-sided transforms support one
 // dimension.
 //
-// Dtypes: float32 and float64. Default: `onesided` true, `scale` 1.0.
+// Dtypes: float32 and float64. Result: the complex counterpart of the dtype of `self`. Default:
+// `onesided` true, `scale` 1.0.
 TENSOR_API tensor_status tensor_fft_r2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool onesided, double scale, tensor_t **out);
 
 // Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
 // `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 //
-// Dtypes: complex64 and complex128. Default: `scale` 1.0.
+// Dtypes: complex64 and complex128. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `scale` 1.0.
 TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64_t size, double scale, tensor_t **out);
 
 // Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
 // exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
+// default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
+// for integers and bool. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_fft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 // `tensor_fft_fft` writing to `out`.
 TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -6219,11 +6905,11 @@ TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int
 // Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
 // k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
-// the default dtype.
+// n, "forward" forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
+// default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
+// for integers and bool. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_ifft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 // `tensor_fft_ifft` writing to `out`.
 TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -6232,10 +6918,10 @@ TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, in
 // elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
 // zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
 // divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
-// Integers and bool are converted to the default dtype.
 //
-// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Default: `n`
-// TENSOR_NONE, `dim` -1, `norm` NULL.
+// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+// complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
+// Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_rfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 // `tensor_fft_rfft` writing to `out`.
 TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -6244,11 +6930,11 @@ TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, in
 // (size - 1)) from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1
 // elements; the imaginary parts of the first element, and of the last one for an even n, are
 // ignored. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the
-// default dtype.
+// "forward" forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
+// default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
+// dtype for integers and bool. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_irfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 // `tensor_fft_irfft` writing to `out`.
 TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -6257,11 +6943,11 @@ TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, i
 // half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
 // or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
 // one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
-// bool are converted to the default dtype.
+// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
+// default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
+// dtype for integers and bool. Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_hfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 // `tensor_fft_hfft` writing to `out`.
 TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -6269,11 +6955,11 @@ TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, in
 // Computes the inverse of `tensor_fft_hfft`: the first n // 2 + 1 elements of the inverse transform
 // of real input. Complex input is an error. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
-// the default dtype.
+// n, "forward" forward transforms, and "ortho" both by sqrt(n).
 //
-// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Default: `n`
-// TENSOR_NONE, `dim` -1, `norm` NULL.
+// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+// complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
+// Default: `n` TENSOR_NONE, `dim` -1, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_ihfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 // `tensor_fft_ihfft` writing to `out`.
 TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -6281,10 +6967,11 @@ TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, i
 // Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
 // the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
+// default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
+// for integers and bool. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_fft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_fft2` writing to `out`.
 TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6293,10 +6980,12 @@ TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n). Integers and bool are converted to the default dtype.
+// sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
+// default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
+// for integers and bool. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm`
+// NULL.
 TENSOR_API tensor_status tensor_fft_fftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_fftn` writing to `out`.
 TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6304,11 +6993,11 @@ TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t
 // Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
 // `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
 // size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the
-// default dtype.
+// "forward" forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
+// default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
+// for integers and bool. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_ifft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_ifft2` writing to `out`.
 TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6317,10 +7006,12 @@ TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_
 // `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
+// default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
+// for integers and bool. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm`
+// NULL.
 TENSOR_API tensor_status tensor_fft_ifftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_ifftn` writing to `out`.
 TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6329,10 +7020,11 @@ TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_
 // the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 //
-// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Default: `s`
-// NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
+// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+// complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
+// Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_rfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_rfft2` writing to `out`.
 TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6342,10 +7034,11 @@ TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_
 // dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n). Integers and bool are converted to the default dtype.
+// sqrt(n).
 //
-// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Default: `s`
-// NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
+// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+// complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
+// Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_rfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_rfftn` writing to `out`.
 TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6354,11 +7047,11 @@ TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_
 // the dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
+// default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
+// dtype for integers and bool. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_irfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_irfft2` writing to `out`.
 TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6368,10 +7061,12 @@ TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64
 // lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
 // last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
 // "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-// both by sqrt(n). Integers and bool are converted to the default dtype.
+// both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
+// default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
+// dtype for integers and bool. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0,
+// `norm` NULL.
 TENSOR_API tensor_status tensor_fft_irfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_irfftn` writing to `out`.
 TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6380,11 +7075,11 @@ TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64
 // half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
 // defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
-// bool are converted to the default dtype.
+// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
+// default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
+// dtype for integers and bool. Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_hfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_hfft2` writing to `out`.
 TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6394,11 +7089,12 @@ TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_
 // last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
-// default dtype. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
+// default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
+// dtype for integers and bool. Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0,
+// `norm` NULL.
 TENSOR_API tensor_status tensor_fft_hfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_hfftn` writing to `out`.
 TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6407,10 +7103,11 @@ TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_
 // real input, along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
 // the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 //
-// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Default: `s`
-// NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
+// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+// complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
+// Default: `s` NULL with `s_len` 0, `dim` {-2,-1}, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_ihfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_ihfft2` writing to `out`.
 TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6420,10 +7117,11 @@ TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n). Integers and bool are converted to the default dtype.
+// sqrt(n).
 //
-// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Default: `s`
-// NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
+// Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+// complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
+// Default: `s` NULL with `s_len` 0, `dim` NULL with `dim_len` 0, `norm` NULL.
 TENSOR_API tensor_status tensor_fft_ihfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 // `tensor_fft_ihfftn` writing to `out`.
 TENSOR_API tensor_status tensor_fft_ihfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -6431,12 +7129,14 @@ TENSOR_API tensor_status tensor_fft_ihfftn_out(const tensor_t *self, const int64
 // Shifts the zero frequency to the center: rolls `self` by half of its size along `dim` (default:
 // all dimensions).
 //
-// Default: `dim` NULL with `dim_len` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` NULL with
+// `dim_len` 0.
 TENSOR_API tensor_status tensor_fft_fftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
 
 // Computes the inverse of `tensor_fft_fftshift`.
 //
-// Default: `dim` NULL with `dim_len` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` NULL with
+// `dim_len` 0.
 TENSOR_API tensor_status tensor_fft_ifftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
 
 // Returns the frequencies of the elements of `tensor_fft_fft` of `n` samples with spacing `d`: 0,
@@ -6460,7 +7160,8 @@ TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dty
 // Pads the last dimension with `before` and `after` elements, in the mode "reflect" (default),
 // "constant" (zeros), "replicate" or "circular". `tensor_stft` calls it.
 //
-// Default: `mode` "reflect".
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `mode`
+// "reflect".
 TENSOR_API tensor_status tensor_signal_pad(const tensor_t *self, int64_t before, int64_t after, const char *mode, tensor_t **out);
 
 // Computes the short-time Fourier transform (STFT) of a signal, or of each row of a matrix: the
@@ -6493,112 +7194,129 @@ TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64
 
 // ------------------------------------------------------------------------------- special functions
 
-// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-// converted to the default dtype.
+// Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 //
 // Alias of `tensor_sigmoid`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out);
 // `tensor_special_expit` writing to `out`.
 TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out);
 
-// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-// dtype.
+// Computes 2 to the power of each element: `2**x`.
 //
 // Alias of `tensor_special_exp2`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out);
 // `tensor_special_exp2` writing to `out`.
 TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out);
 
-// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0.
 //
 // Alias of `tensor_special_expm1`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out);
 // `tensor_special_expm1` writing to `out`.
 TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out);
 
-// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+// below -1.
 //
 // Alias of `tensor_special_log1p`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out);
 // `tensor_special_log1p` writing to `out`.
 TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out);
 
-// Computes the error function of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+// from 0 to x.
 //
 // Alias of `tensor_special_erf`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out);
 // `tensor_special_erf` writing to `out`.
 TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out);
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-// Integers and bool are converted to the default dtype.
 //
 // Alias of `tensor_special_erfc`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out);
 // `tensor_special_erfc` writing to `out`.
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-// are converted to the default dtype.
+// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
+// and 1, and NaN outside of [-1, 1].
 //
 // Alias of `tensor_special_erfinv`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out);
 // `tensor_special_erfinv` writing to `out`.
 TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out);
 
-// Computes the natural logarithm of the absolute value of the gamma function of each element.
-// Integers and bool are converted to the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element:
+// `log(|gamma(x)|)`; inf for 0 and negative integers.
 //
 // Alias of `tensor_lgamma`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out);
 // `tensor_special_gammaln` writing to `out`.
 TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out);
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element. Integers and bool are converted to the default dtype.
+// element; -inf for 0, and NaN for negative integers.
 //
 // Alias of `tensor_special_digamma`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out);
 // `tensor_special_digamma` writing to `out`.
 TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out);
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element. Integers and bool are converted to the default dtype.
+// element; -inf for 0, and NaN for negative integers.
 //
 // Alias of `tensor_special_digamma`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out);
 // `tensor_special_psi` writing to `out`.
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out);
 
-// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
 // Alias of `tensor_special_i0`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out);
 // `tensor_special_i0` writing to `out`.
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out);
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-// Integers and bool are converted to the default dtype.
 //
 // Alias of `tensor_special_sinc`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out);
 // `tensor_special_sinc` writing to `out`.
 TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out);
@@ -6609,57 +7327,62 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
 //
 // Alias of `tensor_special_round`.
 //
-// Dtypes: integers and floats. Default: `decimals` 0.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `decimals` 0.
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out);
 // `tensor_special_round` writing to `out`.
 TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out);
 
-// Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to [eps,
-// 1 - eps] first. Integers and bool are converted to the default dtype.
+// Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+// elements are clamped to [eps, 1 - eps] first.
 //
 // Alias of `tensor_special_logit`.
 //
-// Dtypes: bool, integers and floats. Default: `eps` NULL.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool. Default: `eps` NULL.
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out);
 // `tensor_special_logit` writing to `out`.
 TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
 
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
-// >= 0. Integers and bool are converted to the default dtype.
+// >= 0.
 //
 // Alias of `tensor_special_polygamma`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
 // `tensor_special_polygamma` writing to `out`.
 TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
 
 // Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-// element. Integers and bool are converted to the default dtype.
+// element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+// - 1.
 //
 // Alias of `tensor_mvlgamma`.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out);
 // `tensor_special_multigammaln` writing to `out`.
 TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out);
 
-// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
+// the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
+// negative arguments. Shapes are broadcast.
 //
 // Alias of `tensor_igamma`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_special_gammainc` writing to `out`.
 TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
+// `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 //
 // Alias of `tensor_igammac`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_special_gammaincc` writing to `out`.
 TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
@@ -6669,7 +7392,8 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
 //
 // Alias of `tensor_special_xlogy`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_special_xlogy` with a scalar `other`.
 TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -6681,7 +7405,8 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
 // Computes `self * log1p(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
 // Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_special_xlog1py` with a scalar `other`.
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -6691,9 +7416,10 @@ TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k >=
-// 0. Shapes are broadcast.
+// 0; inf for `self` = 1, and NaN for `self` < 1. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out);
 // `tensor_special_zeta` with a scalar `other`.
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -6703,210 +7429,222 @@ TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
 //
 // Alias of `tensor_special_softmax`.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_special_softmax` writing to `out`.
 TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first.
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
 // Alias of `tensor_special_log_softmax`.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_special_log_softmax` writing to `out`.
 TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
-// overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
-// reduced dimensions with size 1.
+// overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 //
 // Alias of `tensor_special_logsumexp`.
 //
-// Dtypes: floats and complex; integers and bool are converted to the default dtype. Default:
-// `keepdim` false.
+// Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
+// dtype of `self`; the default dtype for integers and bool. Default: `keepdim` false.
 TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_special_logsumexp` writing to `out`.
 TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
 // Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative numbers.
-// Integers and bool are converted to the default dtype.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **out);
 // `tensor_special_entr` writing to `out`.
 TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t *out);
 
-// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`. Integers
-// and bool are converted to the default dtype.
+// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **out);
 // `tensor_special_erfcx` writing to `out`.
 TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t *out);
 
 // Computes the cumulative distribution function of the standard normal distribution for each
-// element. Integers and bool are converted to the default dtype.
+// element: `(1 + erf(x / sqrt(2))) / 2`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **out);
 // `tensor_special_ndtr` writing to `out`.
 TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t *out);
 
 // Computes the logarithm of the cumulative distribution function of the standard normal
-// distribution for each element, accurate in both tails. Integers and bool are converted to the
-// default dtype.
+// distribution for each element, `log(ndtr(x))`, accurate in both tails.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t **out);
 // `tensor_special_log_ndtr` writing to `out`.
 TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tensor_t *out);
 
 // Computes the quantile function of the standard normal distribution, the inverse of
-// `tensor_special_ndtr`, for each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers
-// and bool are converted to the default dtype.
+// `tensor_special_ndtr`, for each element: -inf for 0, inf for 1, NaN outside of [0, 1].
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out);
 // `tensor_special_ndtri` writing to `out`.
 TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out);
 
 // Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
-// element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
+// element: `exp(-|x|) * i0(x)`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
 // `tensor_special_i0e` writing to `out`.
 TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
 
-// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
 // `tensor_special_i1` writing to `out`.
 TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
 
 // Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
-// element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
+// element: `exp(-|x|) * i1(x)`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out);
 // `tensor_special_i1e` writing to `out`.
 TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out);
 
-// Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
-// converted to the default dtype.
+// Computes the Bessel function of the first kind of order 0 of each element.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out);
 // `tensor_special_bessel_j0` writing to `out`.
 TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out);
 
-// Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
-// converted to the default dtype.
+// Computes the Bessel function of the first kind of order 1 of each element.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t **out);
 // `tensor_special_bessel_j1` writing to `out`.
 TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out);
 
 // Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-// negative numbers. Integers and bool are converted to the default dtype.
+// negative numbers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t **out);
 // `tensor_special_bessel_y0` writing to `out`.
 TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out);
 
 // Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-// negative numbers. Integers and bool are converted to the default dtype.
+// negative numbers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t **out);
 // `tensor_special_bessel_y1` writing to `out`.
 TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tensor_t *out);
 
-// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
 // Alias of `tensor_special_i0`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self, tensor_t **out);
 // `tensor_special_modified_bessel_i0` writing to `out`.
 TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *self, tensor_t *out);
 
-// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 //
 // Alias of `tensor_special_i1`.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self, tensor_t **out);
 // `tensor_special_modified_bessel_i1` writing to `out`.
 TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out);
 
 // Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-// NaN for negative numbers. Integers and bool are converted to the default dtype.
+// NaN for negative numbers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self, tensor_t **out);
 // `tensor_special_modified_bessel_k0` writing to `out`.
 TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
 
 // Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-// NaN for negative numbers. Integers and bool are converted to the default dtype.
+// NaN for negative numbers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self, tensor_t **out);
 // `tensor_special_modified_bessel_k1` writing to `out`.
 TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-// the default dtype.
+// element, times `exp(x)`; inf for 0, NaN for negative numbers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t *self, tensor_t **out);
 // `tensor_special_scaled_modified_bessel_k0` writing to `out`.
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-// the default dtype.
+// element, times `exp(x)`; inf for 0, NaN for negative numbers.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t *self, tensor_t **out);
 // `tensor_special_scaled_modified_bessel_k1` writing to `out`.
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
 
 // Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-// x`, and 1 for 0. Integers and bool are converted to the default dtype.
+// x`, and 1 for 0.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self, tensor_t **out);
 // `tensor_special_spherical_bessel_j0` writing to `out`.
 TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *self, tensor_t *out);
 
 // Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
-// represented. Integers and bool are converted to the default dtype.
+// represented.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
+// and bool.
 TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t **out);
 // `tensor_special_airy_ai` writing to `out`.
 TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out);
 
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_chebyshev_polynomial_t` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -6916,10 +7654,10 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_chebyshev_polynomial_u` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -6929,10 +7667,10 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_chebyshev_polynomial_v` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -6942,10 +7680,10 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_chebyshev_polynomial_w` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -6957,9 +7695,10 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const 
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
 // with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_hermite_polynomial_h` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -6971,9 +7710,10 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const te
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
 // with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_hermite_polynomial_he` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -6984,9 +7724,10 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const t
 
 // Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-// accurate. Shapes are broadcast. Integers and bool are converted to the default dtype.
+// accurate. Shapes are broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_laguerre_polynomial_l` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -6997,9 +7738,10 @@ TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const t
 
 // Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_legendre_polynomial_p` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -7010,9 +7752,9 @@ TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar_out(const t
 
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_shifted_chebyshev_polynomial_t` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -7023,9 +7765,9 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar_ou
 
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_shifted_chebyshev_polynomial_u` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -7036,9 +7778,9 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar_ou
 
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_shifted_chebyshev_polynomial_v` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -7049,9 +7791,9 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar_ou
 
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 //
-// Dtypes: bool, integers and floats.
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
 // `tensor_special_shifted_chebyshev_polynomial_w` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
@@ -7066,57 +7808,61 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_ou
 // vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
 // so on (the condensed distance matrix).
 //
-// Dtypes: float32 and float64. Default: `p` 2.
+// Dtypes: float32 and float64. Result: the dtype of `self`. Default: `p` 2.
 TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
 
 // Computes the cosine similarity of `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) *
 // max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
 // promoted; at least one must be floating-point.
 //
-// Dtypes: floats. Default: `dim` 1, `eps` 1e-8.
+// Dtypes: floats. Result: the promoted dtype. Default: `dim` 1, `eps` 1e-8.
 TENSOR_API tensor_status tensor_cosine_similarity(const tensor_t *x1, const tensor_t *x2, int64_t dim, double eps, tensor_t **out);
 
-// Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope *
-// x` otherwise.
+// Applies the leaky rectified linear unit (leaky ReLU) element by element: `x` for x >= 0, and
+// `negative_slope * x` otherwise.
 //
-// Dtypes: floats. Default: `negative_slope` 0.01.
+// Dtypes: floats. Result: the dtype of `self`. Default: `negative_slope` 0.01.
 TENSOR_API tensor_status tensor_nn_leaky_relu(const tensor_t *self, double negative_slope, tensor_t **out);
 // `tensor_nn_leaky_relu` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_leaky_relu_(tensor_t *self, double negative_slope);
 
-// Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight * x`
-// otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
-// `self`.
+// Applies the parametric rectified linear unit (PReLU) element by element: `x` for x >= 0, and
+// `weight * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the
+// dtype of `self`; other sizes are an error.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_prelu(const tensor_t *self, const tensor_t *weight, tensor_t **out);
 
-// Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
+// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
+// `min_val` greater than `max_val` is an error.
 //
-// Dtypes: integers and floats. Default: `min_val` -1.0, `max_val` 1.0.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `min_val` -1.0, `max_val` 1.0.
 TENSOR_API tensor_status tensor_nn_hardtanh(const tensor_t *self, tensor_scalar min_val, tensor_scalar max_val, tensor_t **out);
 // `tensor_nn_hardtanh` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_hardtanh_(tensor_t *self, tensor_scalar min_val, tensor_scalar max_val);
 
-// Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
+// Applies ReLU6, the rectified linear unit limited to 6, to each element: `min(max(x, 0), 6)`. NaN
+// remains NaN.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_relu6(const tensor_t *self, tensor_t **out);
 // `tensor_nn_relu6` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_relu6_(tensor_t *self);
 
-// Replaces elements that are at most `threshold` by `value`.
+// Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
+// remains NaN.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_threshold(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t **out);
 // `tensor_threshold` in place, in `self`.
 TENSOR_API tensor_status tensor_threshold_(tensor_t *self, tensor_scalar threshold, tensor_scalar value);
 // `tensor_threshold` writing to `out`.
 TENSOR_API tensor_status tensor_threshold_out(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t *out);
 
-// Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
+// Applies hard shrinkage element by element: 0 for elements in [-`lambd`, `lambd`], and `x`
+// otherwise.
 //
-// Dtypes: floats. Default: `lambd` 0.5.
+// Dtypes: floats. Result: the dtype of `self`. Default: `lambd` 0.5.
 TENSOR_API tensor_status tensor_hardshrink(const tensor_t *self, double lambd, tensor_t **out);
 // `tensor_hardshrink` writing to `out`.
 TENSOR_API tensor_status tensor_hardshrink_out(const tensor_t *self, double lambd, tensor_t *out);
@@ -7124,132 +7870,145 @@ TENSOR_API tensor_status tensor_hardshrink_out(const tensor_t *self, double lamb
 // Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
 // lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
 //
-// Dtypes: floats. Default: `lambd` 0.5.
+// Dtypes: floats. Result: the dtype of `self`. Default: `lambd` 0.5.
 TENSOR_API tensor_status tensor_nn_softshrink(const tensor_t *self, double lambd, tensor_t **out);
 // `tensor_nn_softshrink` writing to `out`.
 TENSOR_API tensor_status tensor_nn_softshrink_out(const tensor_t *self, double lambd, tensor_t *out);
 
-// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6) /
-// 6`.
+// Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
+// `min(max(x + 3, 0), 6) / 6`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_hardsigmoid(const tensor_t *self, tensor_t **out);
 // `tensor_nn_hardsigmoid` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_hardsigmoid_(tensor_t *self);
 
-// Applies the hard swish to each element: `x * hardsigmoid(x)`.
+// Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_hardswish(const tensor_t *self, tensor_t **out);
 // `tensor_nn_hardswish` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_hardswish_(tensor_t *self);
 
-// Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) - 1)`
-// otherwise.
+// Applies the exponential linear unit (ELU) element by element: `x` for x > 0, and `alpha * (exp(x)
+// - 1)` otherwise.
 //
-// Dtypes: floats. Default: `alpha` 1.0.
+// Dtypes: floats. Result: the dtype of `self`. Default: `alpha` 1.0.
 TENSOR_API tensor_status tensor_nn_elu(const tensor_t *self, double alpha, tensor_t **out);
 // `tensor_nn_elu` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_elu_(tensor_t *self, double alpha);
 
-// Applies the continuously differentiable exponential linear unit element by element: `x` for x >
-// 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+// Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
+// for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 //
-// Dtypes: floats. Default: `alpha` 1.0.
+// Dtypes: floats. Result: the dtype of `self`. Default: `alpha` 1.0.
 TENSOR_API tensor_status tensor_celu(const tensor_t *self, double alpha, tensor_t **out);
 // `tensor_celu` in place, in `self`.
 TENSOR_API tensor_status tensor_celu_(tensor_t *self, double alpha);
 
-// Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0, alpha
-// * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+// Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
+// min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
 // (self-normalizing networks).
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_selu(const tensor_t *self, tensor_t **out);
 // `tensor_selu` in place, in `self`.
 TENSOR_API tensor_status tensor_selu_(tensor_t *self);
 
-// Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`. Returns
-// x where `beta * x` exceeds `threshold`.
+// Applies softplus, a smooth approximation of ReLU, to each element: `log(1 + exp(beta * x)) /
+// beta`. Returns x where `beta * x` exceeds `threshold`.
 //
-// Dtypes: floats. Default: `beta` 1.0, `threshold` 20.0.
+// Dtypes: floats. Result: the dtype of `self`. Default: `beta` 1.0, `threshold` 20.0.
 TENSOR_API tensor_status tensor_nn_softplus(const tensor_t *self, double beta, double threshold, tensor_t **out);
 // `tensor_nn_softplus` writing to `out`.
 TENSOR_API tensor_status tensor_nn_softplus_out(const tensor_t *self, double beta, double threshold, tensor_t *out);
 
-// Computes the logarithm of the sigmoid of each element: `-log(1 + exp(-x))`, without overflow.
+// Computes the logarithm of the sigmoid (log-sigmoid) of each element: `-log(1 + exp(-x))`, without
+// overflow.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_logsigmoid(const tensor_t *self, tensor_t **out);
 // `tensor_nn_logsigmoid` writing to `out`.
 TENSOR_API tensor_status tensor_nn_logsigmoid_out(const tensor_t *self, tensor_t *out);
 
-// Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the cumulative
-// distribution function of the standard normal distribution. `approximate` "tanh" computes `x / 2 *
-// (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is "none".
+// Applies the Gaussian error linear unit (GELU) to each element: `x * Phi(x)`, where Phi is the
+// cumulative distribution function of the standard normal distribution. `approximate` "tanh"
+// computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
+// "none".
 //
-// Dtypes: floats. Default: `approximate` "none".
+// Dtypes: floats. Result: the dtype of `self`. Default: `approximate` "none".
 TENSOR_API tensor_status tensor_nn_gelu(const tensor_t *self, const char *approximate, tensor_t **out);
 // `tensor_nn_gelu` writing to `out`.
 TENSOR_API tensor_status tensor_nn_gelu_out(const tensor_t *self, const char *approximate, tensor_t *out);
 
-// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
+// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
+// + exp(-x))`.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_silu(const tensor_t *self, tensor_t **out);
 // `tensor_nn_silu` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_silu_(tensor_t *self);
 
-// Applies the Mish activation to each element: `x * tanh(softplus(x))`.
+// Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_mish(const tensor_t *self, tensor_t **out);
 // `tensor_nn_mish` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_mish_(tensor_t *self);
 
-// Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
+// Applies the tanh shrinkage to each element: `x - tanh(x)`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_nn_tanhshrink(const tensor_t *self, tensor_t **out);
 
-// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default dtype.
+// Applies the softsign function to each element: `x / (1 + |x|)`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers and bool.
 TENSOR_API tensor_status tensor_nn_softsign(const tensor_t *self, tensor_t **out);
 
-// Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
-// upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
-// distributed between `lower` and `upper`.
+// Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
+// `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes instead,
+// uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an error.
 //
-// Dtypes: floats. Default: `lower` 0.125, `upper` 0.3333333333333333, `training` false, `generator`
-// NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `lower` 0.125, `upper` 0.3333333333333333,
+// `training` false, `generator` NULL.
 TENSOR_API tensor_status tensor_rrelu(const tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator, tensor_t **out);
 // `tensor_rrelu` in place, in `self`.
 TENSOR_API tensor_status tensor_rrelu_(tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator);
 
-// Applies the gated linear unit: `a * sigmoid(b)`, where a and b are the first and the second half
-// of `self` along `dim`. The size of `dim` must be even.
+// Applies the gated linear unit (GLU): `a * sigmoid(b)`, where a and b are the first and the second
+// half of `self` along `dim`. An odd size of `dim` is an error.
 //
-// Dtypes: floats. Default: `dim` -1.
+// Dtypes: floats. Result: the dtype of `self`. Default: `dim` -1.
 TENSOR_API tensor_status tensor_nn_glu(const tensor_t *self, int64_t dim, tensor_t **out);
 
 // Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nn_softmin(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
 //
 // Alias of `tensor_nn_softmax`.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nn_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_nn_softmax` writing to `out`.
 TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first.
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
 // Alias of `tensor_nn_log_softmax`.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_nn_log_softmax` writing to `out`.
 TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
@@ -7259,7 +8018,8 @@ TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t
 // one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
 // gradient of the soft samples (straight-through estimator). `eps` is ignored.
 //
-// Dtypes: floats. Default: `tau` 1.0, `hard` false, `eps` 1e-10, `dim` -1, `generator` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `tau` 1.0, `hard` false, `eps` 1e-10, `dim`
+// -1, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_generator_t *generator, tensor_t **out);
 
 // Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
@@ -7274,8 +8034,8 @@ TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double t
 // attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
 // one.
 //
-// Dtypes: floats. Default: `attn_mask` NULL, `dropout_p` 0.0, `is_causal` false, `scale` NULL,
-// `enable_gqa` false.
+// Dtypes: floats. Result: the dtype of `query`. Default: `attn_mask` NULL, `dropout_p` 0.0,
+// `is_causal` false, `scale` NULL, `enable_gqa` false.
 TENSOR_API tensor_status tensor_nn_scaled_dot_product_attention(const tensor_t *query, const tensor_t *key, const tensor_t *value, const tensor_t *attn_mask, double dropout_p, bool is_causal, const double *scale, bool enable_gqa, tensor_t **out);
 
 // Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
@@ -7309,18 +8069,19 @@ TENSOR_API tensor_status tensor_nn_multi_head_attention_forward(const tensor_t *
 // `dilation` the distance between kernel elements. `groups` divides the input and output channels
 // into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
 // shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
-// `self`, `weight` and `bias` of shape (C_out) must have the same dtype.
+// `self`, `weight` and `bias` of shape (C_out) must have the same dtype. Channels that do not
+// agree, a kernel larger than the padded input, a stride below 1 and negative padding are an error.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` {0},
-// `dilation` {1}, `groups` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` {0}, `dilation` {1}, `groups` 1.
 TENSOR_API tensor_status tensor_conv1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
 // Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the length of the input, with one more zero at the end for an odd total; it
 // requires a stride of 1.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` "valid",
-// `dilation` {1}, `groups` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` "valid", `dilation` {1}, `groups` 1.
 TENSOR_API tensor_status tensor_conv1d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
 // Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or (C_in,
@@ -7328,33 +8089,35 @@ TENSOR_API tensor_status tensor_conv1d_padding(const tensor_t *self, const tenso
 //
 // `stride`, `padding`, `dilation` and `groups` are those of `tensor_conv1d`; each of the first
 // three is one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out,
-// H_out, W_out), in channels-last memory format if `self` or `weight` is.
+// H_out, W_out), in channels-last memory format if `self` or `weight` is. The errors are those of
+// `tensor_conv1d`.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` {0},
-// `dilation` {1}, `groups` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` {0}, `dilation` {1}, `groups` 1.
 TENSOR_API tensor_status tensor_conv2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
 // Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the height and width of the input; it requires a stride of 1.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` "valid",
-// `dilation` {1}, `groups` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` "valid", `dilation` {1}, `groups` 1.
 TENSOR_API tensor_status tensor_conv2d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
 // Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
 // (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
 // shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
-// height, width); see `tensor_conv1d`.
+// height, width); see `tensor_conv1d`. Returns a tensor of shape (N, C_out, D_out, H_out, W_out).
+// The errors are those of `tensor_conv1d`.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` {0},
-// `dilation` {1}, `groups` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` {0}, `dilation` {1}, `groups` 1.
 TENSOR_API tensor_status tensor_conv3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
 // Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the depth, height and width of the input; it requires a stride of 1.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` "valid",
-// `dilation` {1}, `groups` 1.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` "valid", `dilation` {1}, `groups` 1.
 TENSOR_API tensor_status tensor_conv3d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
 // Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
@@ -7364,10 +8127,11 @@ TENSOR_API tensor_status tensor_conv3d_padding(const tensor_t *self, const tenso
 // `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
 // shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
 // output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
-// to L, and must be smaller than the stride or the dilation.
+// to L, and must be smaller than the stride or the dilation. `self`, `weight` and `bias` must have
+// the same dtype.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` {0},
-// `output_padding` {0}, `groups` 1, `dilation` {1}.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` {0}, `output_padding` {0}, `groups` 1, `dilation` {1}.
 TENSOR_API tensor_status tensor_conv_transpose1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
 
 // Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W) or
@@ -7375,8 +8139,8 @@ TENSOR_API tensor_status tensor_conv_transpose1d(const tensor_t *self, const ten
 // (C_out). It computes the gradient of `tensor_conv2d` with respect to its input. The arguments are
 // those of `tensor_conv_transpose1d`, with one number for both dimensions, or (height, width).
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` {0},
-// `output_padding` {0}, `groups` 1, `dilation` {1}.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` {0}, `output_padding` {0}, `groups` 1, `dilation` {1}.
 TENSOR_API tensor_status tensor_conv_transpose2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
 
 // Applies a 3-D transposed convolution (deconvolution) to volumes `self` of shape (N, C_in, D, H,
@@ -7385,102 +8149,123 @@ TENSOR_API tensor_status tensor_conv_transpose2d(const tensor_t *self, const ten
 // arguments are those of `tensor_conv_transpose1d`, with one number for all dimensions, or (depth,
 // height, width).
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL, `stride` {1}, `padding` {0},
-// `output_padding` {0}, `groups` 1, `dilation` {1}.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL, `stride` {1}, `padding` {0}, `output_padding` {0}, `groups` 1, `dilation` {1}.
 TENSOR_API tensor_status tensor_conv_transpose3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
 
 // Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
-// `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
-// end. Returns a tensor of shape (L_out, N, C_out).
+// `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
+// zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
 //
-// Dtypes: integers, floats and complex. Default: `pad` 0.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `pad` 0.
 TENSOR_API tensor_status tensor_conv_tbc(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t pad, tensor_t **out);
 
-// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`, if
-// `train` is true. Otherwise returns `self`.
+// Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+// others by 1 - `p`, if `train` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error, and so are integers in training.
 //
-// Default: `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
+// NULL.
 TENSOR_API tensor_status tensor_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 // `tensor_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`, if
-// `training` is true. Otherwise returns `self`.
+// Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+// others by 1 - `p`, if `training` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error, and so are integers in training.
 //
-// Default: `p` 0.5, `training` true, `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
+// `training` true, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 // `tensor_nn_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
 // Applies `tensor_dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are set to 0 together.
+// dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
 //
-// Default: `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
+// NULL.
 TENSOR_API tensor_status tensor_feature_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 // `tensor_feature_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_feature_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// Applies `tensor_nn_dropout` to whole channels of sequences `self` of shape (N, C, L) or (C, L).
+// Applies dropout to whole channels, if `training` is true, of sequences `self` of shape (N, C, L)
+// or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 - `p`.
+// A `p` outside of [0, 1] is an error.
 //
-// Default: `p` 0.5, `training` true, `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
+// `training` true, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_dropout1d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 // `tensor_nn_dropout1d` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout1d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies `tensor_nn_dropout` to whole channels of images. The first two dimensions of `self` are
-// (N, C).
+// Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
+// `self` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
+// error.
 //
-// Default: `p` 0.5, `training` true, `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
+// `training` true, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_dropout2d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 // `tensor_nn_dropout2d` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout2d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies `tensor_nn_dropout` to whole channels of volumes `self` of shape (N, C, D, H, W) or (C,
-// D, H, W).
+// Applies dropout to whole channels, if `training` is true, of volumes `self` of shape (N, C, D, H,
+// W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided by
+// 1 - `p`. A `p` outside of [0, 1] is an error.
 //
-// Default: `p` 0.5, `training` true, `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
+// `training` true, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_dropout3d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 // `tensor_nn_dropout3d` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout3d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
 // Applies alpha dropout, for networks of `tensor_selu` activations, if `train` is true: replaces
 // each element by the minimum of `tensor_selu` with probability `p`, and applies an affine
-// transformation that keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
+// transformation that keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p`
+// outside of [0, 1] is an error.
 //
-// Default: `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
+// NULL.
 TENSOR_API tensor_status tensor_alpha_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 // `tensor_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
 // Applies alpha dropout, for networks of `tensor_selu` activations, if `training` is true: replaces
 // each element by the minimum of `tensor_selu` with probability `p`, and applies an affine
-// transformation that keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
+// transformation that keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p`
+// outside of [0, 1] is an error.
 //
-// Default: `p` 0.5, `training` false, `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
+// `training` false, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_alpha_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 // `tensor_nn_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
 // Applies `tensor_alpha_dropout` to whole channels: all elements with the same indices in the first
-// two dimensions are replaced together.
+// two dimensions are replaced together. A `p` outside of [0, 1] is an error.
 //
-// Default: `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
+// NULL.
 TENSOR_API tensor_status tensor_feature_alpha_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 // `tensor_feature_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_feature_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
 // Applies `tensor_nn_alpha_dropout` to whole channels: all elements with the same indices in the
-// first two dimensions are replaced together.
+// first two dimensions are replaced together. A `p` outside of [0, 1] is an error.
 //
-// Default: `p` 0.5, `training` false, `generator` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
+// `training` false, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_feature_alpha_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 // `tensor_nn_feature_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_feature_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies a linear transformation: `self @ weight.T + bias`. `self` has the shape (..., K),
-// `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
+// Applies a linear transformation (fully connected layer): `self @ weight.T + bias`. `self` has the
+// shape (..., K), `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
+// The dtypes must be equal.
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `bias` NULL.
 TENSOR_API tensor_status tensor_nn_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t **out);
 // `tensor_nn_linear` writing to `out`.
 TENSOR_API tensor_status tensor_nn_linear_out(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *out);
@@ -7489,45 +8274,59 @@ TENSOR_API tensor_status tensor_nn_linear_out(const tensor_t *self, const tensor
 // `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias` of
 // shape (O).
 //
-// Dtypes: integers, floats and complex. Default: `bias` NULL.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `input1`. Default:
+// `bias` NULL.
 TENSOR_API tensor_status tensor_bilinear(const tensor_t *input1, const tensor_t *input2, const tensor_t *weight, const tensor_t *bias, tensor_t **out);
 
-// Divides `self` by its `p`-norm along `dim`: `x / max(norm(x), eps)`.
+// Normalizes vectors along `dim`: divides them by their `p`-norm, `x / max(norm(x), eps)`.
 //
-// Dtypes: floats and complex. Default: `p` 2.0, `dim` {1}, `eps` 1e-12.
+// Dtypes: floats and complex except complex32. Result: the dtype of `self`. Default: `p` 2.0, `dim`
+// {1}, `eps` 1e-12.
 TENSOR_API tensor_status tensor_nn_normalize(const tensor_t *self, double p, const int64_t *dim, int64_t dim_len, double eps, tensor_t **out);
 // `tensor_nn_normalize` writing to `out`.
 TENSOR_API tensor_status tensor_nn_normalize_out(const tensor_t *self, double p, const int64_t *dim, int64_t dim_len, double eps, tensor_t *out);
 
 // Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
-// Shapes are broadcast.
+// Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
 //
-// Dtypes: integers, floats and complex. Default: `p` 2, `eps` 1e-06, `keepdim` false.
+// Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
+// for complex, the default dtype for integers and bool. Default: `p` 2, `eps` 1e-06, `keepdim`
+// false.
 TENSOR_API tensor_status tensor_pairwise_distance(const tensor_t *x1, const tensor_t *x2, double p, double eps, bool keepdim, tensor_t **out);
 
 // Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
 // with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
-// largest index.
+// largest index. Negative indices, and indices of at least `num_classes`, are an error.
 //
-// Dtypes: int64. Default: `num_classes` -1.
+// Dtypes: int64. Result: int64. Default: `num_classes` -1.
 TENSOR_API tensor_status tensor_nn_one_hot(const tensor_t *self, int64_t num_classes, tensor_t **out);
 
 // Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C * r**2,
-// H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
+// H, W) to (..., C, H * r, W * r), with r = `upscale_factor`. A number of channels that is not
+// divisible by r**2 is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_pixel_shuffle(const tensor_t *self, int64_t upscale_factor, tensor_t **out);
 
 // Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
-// r**2, H, W), with r = `downscale_factor`. It is the inverse of `tensor_pixel_shuffle`.
+// r**2, H, W), with r = `downscale_factor`. It is the inverse of `tensor_pixel_shuffle`. A height
+// or width that is not divisible by r is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_pixel_unshuffle(const tensor_t *self, int64_t downscale_factor, tensor_t **out);
 
 // Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn.
+// turn. `groups` must divide the number of channels.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
 
 // Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn.
+// turn. `groups` must divide the number of channels.
 //
 // Alias of `tensor_channel_shuffle`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_native_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
 
 // Pads the last dimensions of `self`. `pad` lists the number of elements added before and after the
@@ -7537,14 +8336,16 @@ TENSOR_API tensor_status tensor_native_channel_shuffle(const tensor_t *self, int
 // without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
 // around. The last three pad the last 1 to 3 dimensions of a batch with channels.
 //
-// Default: `mode` "constant", `value` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `mode`
+// "constant", `value` NULL.
 TENSOR_API tensor_status tensor_nn_pad(const tensor_t *self, const int64_t *pad, int64_t pad_len, const char *mode, const double *value, tensor_t **out);
 
 // Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
 // (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
 // whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-// tensor.
+// tensor. The indices are int32 or int64; an index out of range is an error. `weight` may have any
+// dtype.
 //
 // Default: `padding_idx` TENSOR_NONE, `max_norm` NULL, `norm_type` 2.0, `scale_grad_by_freq` false,
 // `sparse` false.
@@ -7552,9 +8353,11 @@ TENSOR_API tensor_status tensor_nn_embedding(const tensor_t *self, const tensor_
 
 // Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
 // The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
-// frequency of the indices, and `sparse` makes the gradient a sparse tensor.
+// frequency of the indices, and `sparse` makes the gradient a sparse tensor. The indices are int32
+// or int64; an index out of range is an error.
 //
-// Default: `padding_idx` -1, `scale_grad_by_freq` false, `sparse` false.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `weight`. Default: `padding_idx`
+// -1, `scale_grad_by_freq` false, `sparse` false.
 TENSOR_API tensor_status tensor_embedding(const tensor_t *weight, const tensor_t *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse, tensor_t **out);
 
 // Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to approximately
@@ -7568,7 +8371,7 @@ TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t
 // start of the next one; with `include_last_offset` the last offset is the end of the last bag.
 // `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
 // `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
-// gradient a sparse tensor.
+// gradient a sparse tensor. An index out of range is an error.
 //
 // Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
 // sums some of these are empty.
@@ -7584,47 +8387,53 @@ TENSOR_API tensor_status tensor_embedding_bag(const tensor_t *weight, const tens
 // the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
 // whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-// tensor.
+// tensor. The indices are int32 or int64; an index out of range is an error. `weight` is
+// floating-point.
 //
 // Default: `offsets` NULL, `max_norm` NULL, `norm_type` 2.0, `scale_grad_by_freq` false, `mode`
 // "mean", `sparse` false, `per_sample_weights` NULL, `include_last_offset` false, `padding_idx`
 // TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const tensor_t *weight, const tensor_t *offsets, const double *max_norm, double norm_type, bool scale_grad_by_freq, const char *mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **out);
 
-// Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
-// of `weight`, if given.
+// Computes the mean absolute error (MAE, L1 loss): `weight * |self - target|`. A mean is divided by
+// the sum of `weight`, if given.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats and complex. Default: `size_average` -1, `reduce` -1, `reduction` "mean", `weight`
-// NULL.
+// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
+// Default: `size_average` -1, `reduce` -1, `reduction` "mean", `weight` NULL.
 TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
 
-// Computes the mean squared error (L2 loss): `(self - target)**2`, multiplied by `weight` if given.
-// A mean is the sum divided by the sum of `weight`, or by the number of elements without `weight`.
+// Computes the mean squared error (MSE, L2 loss): `(self - target)**2`, multiplied by `weight` if
+// given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
+// `weight`.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `size_average` -1, `reduce` -1, `reduction` "mean", `weight` NULL.
+// Dtypes: floats. Result: the promoted dtype. Default: `size_average` -1, `reduce` -1, `reduction`
+// "mean", `weight` NULL.
 TENSOR_API tensor_status tensor_nn_mse_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
 
 // Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
-// elsewhere, with d = `self - target`.
+// elsewhere, with d = `self - target`. With `beta` 0 it is the L1 loss; a negative one is an error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `size_average` -1, `reduce` -1, `reduction` "mean", `beta` 1.0.
+// Dtypes: floats. Result: the promoted dtype. Default: `size_average` -1, `reduce` -1, `reduction`
+// "mean", `beta` 1.0.
 TENSOR_API tensor_status tensor_nn_smooth_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, double beta, tensor_t **out);
 
 // Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
-// elsewhere, with d = `self - target`, multiplied by `weight`.
+// elsewhere, with d = `self - target`, multiplied by `weight`. A `delta` that is not positive is an
+// error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 //
-// Dtypes: floats. Default: `reduction` "mean", `delta` 1.0, `weight` NULL.
+// Dtypes: floats. Result: the promoted dtype. Default: `reduction` "mean", `delta` 1.0, `weight`
+// NULL.
 TENSOR_API tensor_status tensor_nn_huber_loss(const tensor_t *self, const tensor_t *target, const char *reduction, double delta, const tensor_t *weight, tensor_t **out);
 
 // Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities `target`:
@@ -7634,53 +8443,58 @@ TENSOR_API tensor_status tensor_nn_huber_loss(const tensor_t *self, const tensor
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `size_average` -1, `reduce` -1, `reduction` "mean", `log_target` false.
+// Dtypes: floats. Result: the promoted dtype. Default: `size_average` -1, `reduce` -1, `reduction`
+// "mean", `log_target` false.
 TENSOR_API tensor_status tensor_nn_kl_div(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, bool log_target, tensor_t **out);
 
 // Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
 // probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
 // shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
 // classes; a mean is divided by the sum of the weights of the targets. Targets equal to
-// `ignore_index` do not contribute.
+// `ignore_index` do not contribute; others must be classes from 0 to C - 1, of dtype int64 or
+// uint8.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `weight` NULL, `size_average` -1, `ignore_index` -100, `reduce` -1,
-// `reduction` "mean".
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1,
+// `ignore_index` -100, `reduce` -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_nll_loss(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
 // (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
-// contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
-// shape of `self`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
-// not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+// contains class indices from 0 to C - 1 (int64 or uint8), of shape (N) or (N, d1, ...), or class
+// probabilities, of the shape of `self`. `weight` of shape (C) rescales classes, and targets equal
+// to `ignore_index` do not contribute. `label_smoothing`, a number from 0 to 1, mixes the targets
+// with the uniform distribution.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `weight` NULL, `size_average` -1, `ignore_index` -100, `reduce` -1,
-// `reduction` "mean", `label_smoothing` 0.0.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1,
+// `ignore_index` -100, `reduce` -1, `reduction` "mean", `label_smoothing` 0.0.
 TENSOR_API tensor_status tensor_nn_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, double label_smoothing, tensor_t **out);
 
-// Computes the binary cross-entropy of probabilities `self`: `-weight * (target * log(self) + (1 -
-// target) * log(1 - self))`. Logarithms are clamped to at least -100.
+// Computes the binary cross-entropy (BCE) of probabilities `self`: `-weight * (target * log(self) +
+// (1 - target) * log(1 - self))`. Logarithms are clamped to at least -100. Elements of `self` and
+// `target` outside of [0, 1] are an error, and so are different dtypes.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `weight` NULL, `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1, `reduce`
+// -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_binary_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// Computes `binary_cross_entropy(sigmoid(self), target)` from logits `self` in a numerically stable
-// form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both are
-// broadcast.
+// Computes the binary cross-entropy of logits `self` in a numerically stable form:
+// `binary_cross_entropy(sigmoid(self), target)`. `weight` multiplies the loss, and `pos_weight` the
+// term of positive targets; both are broadcast.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `weight` NULL, `size_average` -1, `reduce` -1, `reduction` "mean",
-// `pos_weight` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1, `reduce`
+// -1, `reduction` "mean", `pos_weight` NULL.
 TENSOR_API tensor_status tensor_nn_binary_cross_entropy_with_logits(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *pos_weight, tensor_t **out);
 
 // Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
@@ -7691,18 +8505,20 @@ TENSOR_API tensor_status tensor_nn_binary_cross_entropy_with_logits(const tensor
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: integers, floats and complex. Default: `log_input` true, `full` false, `size_average` -1,
-// `eps` 1e-08, `reduce` -1, `reduction` "mean".
+// Dtypes: integers, floats and complex. Result: the promoted dtype; the default dtype for integers
+// and bool. Default: `log_input` true, `full` false, `size_average` -1, `eps` 1e-08, `reduce` -1,
+// `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_poisson_nll_loss(const tensor_t *self, const tensor_t *target, bool log_input, bool full, int32_t size_average, double eps, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
 // variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
-// `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `self`, lacks its last
-// dimension, or has size 1 in one dimension.
+// `eps`; negative variances are an error. `full` adds the constant log(2*pi) / 2. `var` has the
+// shape of `self`, lacks its last dimension, or has size 1 in one dimension.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 //
-// Dtypes: floats. Default: `full` false, `eps` 1e-06, `reduction` "mean".
+// Dtypes: floats. Result: the promoted dtype. Default: `full` false, `eps` 1e-06, `reduction`
+// "mean".
 TENSOR_API tensor_status tensor_nn_gaussian_nll_loss(const tensor_t *self, const tensor_t *target, const tensor_t *var, bool full, double eps, const char *reduction, tensor_t **out);
 // `tensor_nn_gaussian_nll_loss` with a scalar `var`.
 TENSOR_API tensor_status tensor_nn_gaussian_nll_loss_scalar(const tensor_t *self, const tensor_t *target, tensor_scalar var, bool full, double eps, const char *reduction, tensor_t **out);
@@ -7713,7 +8529,8 @@ TENSOR_API tensor_status tensor_nn_gaussian_nll_loss_scalar(const tensor_t *self
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `margin` 1.0, `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: floats. Result: the promoted dtype. Default: `margin` 1.0, `size_average` -1, `reduce`
+// -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_hinge_embedding_loss(const tensor_t *self, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
@@ -7722,8 +8539,8 @@ TENSOR_API tensor_status tensor_nn_hinge_embedding_loss(const tensor_t *self, co
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: integers and floats. Default: `margin` 0, `size_average` -1, `reduce` -1, `reduction`
-// "mean".
+// Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers and bool.
+// Default: `margin` 0, `size_average` -1, `reduce` -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_margin_ranking_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
@@ -7732,36 +8549,42 @@ TENSOR_API tensor_status tensor_nn_margin_ranking_loss(const tensor_t *input1, c
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: floats. Result: the promoted dtype. Default: `size_average` -1, `reduce` -1, `reduction`
+// "mean".
 TENSOR_API tensor_status tensor_nn_soft_margin_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
-// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2. `target`
+// of shape (N) contains class indices from 0 to C - 1 (int64).
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `p` 1, `margin` 1.0, `weight` NULL, `size_average` -1, `reduce` -1,
-// `reduction` "mean".
+// Dtypes: floats. Result: the dtype of `self`. Default: `p` 1, `margin` 1.0, `weight` NULL,
+// `size_average` -1, `reduce` -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_multi_margin_loss(const tensor_t *self, const tensor_t *target, int64_t p, double margin, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
 // `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
-// `target` lists the labels of the sample; the first negative number ends the list.
+// `target` lists the labels of the sample; the first negative number ends the list. Labels of at
+// least C are an error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: floats. Result: the dtype of `self`. Default: `size_average` -1, `reduce` -1, `reduction`
+// "mean".
 TENSOR_API tensor_status tensor_nn_multilabel_margin_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// Computes the mean of `tensor_nn_binary_cross_entropy_with_logits` over the classes (the last
-// dimension) of each sample, each class multiplied by its `weight`.
+// Computes the multi-label one-versus-all loss: the mean of
+// `tensor_nn_binary_cross_entropy_with_logits` over the classes (the last dimension) of each
+// sample, each class multiplied by its `weight`.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Default: `weight` NULL, `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1, `reduce`
+// -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_multilabel_soft_margin_loss(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
@@ -7770,19 +8593,21 @@ TENSOR_API tensor_status tensor_nn_multilabel_soft_margin_loss(const tensor_t *s
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: bool, integers and floats. Default: `margin` 0, `size_average` -1, `reduce` -1,
-// `reduction` "mean".
+// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
+// bool. Default: `margin` 0, `size_average` -1, `reduce` -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
 // where d is `tensor_pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is
-// used instead of d(anchor, negative) where it is smaller.
+// used instead of d(anchor, negative) where it is smaller. A `margin` that is not positive is an
+// error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: integers, floats and complex. Default: `margin` 1.0, `p` 2, `eps` 1e-06, `swap` false,
-// `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
+// for complex, the default dtype for integers and bool. Default: `margin` 1.0, `p` 2, `eps` 1e-06,
+// `swap` false, `size_average` -1, `reduce` -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the connectionist temporal classification (CTC) loss: the negative log probability of
@@ -7790,10 +8615,11 @@ TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, c
 // separates labels.
 //
 // `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of
-// `tensor_log_softmax`. `targets` are class indices of shape (N, S), or the concatenated sequences.
-// `input_lengths` and `target_lengths` are the lengths of each sample. `zero_infinity` replaces
-// infinite losses, of targets that are too long, by 0. `reduction` is 0 for the loss of each
-// sample, 1 for the mean of the losses divided by the target lengths (default), and 2 for the sum.
+// `tensor_log_softmax`. `targets` are class indices from 0 to C - 1 of shape (N, S), or the
+// concatenated sequences. `input_lengths` and `target_lengths` are the lengths of each sample, at
+// most T and S. `zero_infinity` replaces infinite losses, of targets that are too long, by 0.
+// `reduction` is 0 for the loss of each sample, 1 for the mean of the losses divided by the target
+// lengths (default), and 2 for the sum.
 //
 // The gradient includes that of `tensor_log_softmax`.
 //
@@ -7802,7 +8628,8 @@ TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor
 
 // Computes `tensor_ctc_loss` with lengths given as tensors of integers.
 //
-// Dtypes: float32 and float64. Default: `blank` 0, `reduction` 1, `zero_infinity` false.
+// Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error, because
+// the result depends on values. Default: `blank` 0, `reduction` 1, `zero_infinity` false.
 TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
 
 // Computes the connectionist temporal classification (CTC) loss: the negative log probability of
@@ -7810,20 +8637,22 @@ TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const
 // separates labels.
 //
 // `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of
-// `tensor_nn_log_softmax`. `targets` are class indices of shape (N, S), or the concatenated
-// sequences. `input_lengths` and `target_lengths` are the lengths of each sample. `zero_infinity`
-// replaces infinite losses, of targets that are too long, by 0. `reduction` is "none" for the loss
-// of each sample, "mean" for the mean of the losses divided by the target lengths (default), or
-// "sum".
+// `tensor_nn_log_softmax`. `targets` are class indices from 0 to C - 1 of shape (N, S), or the
+// concatenated sequences. `input_lengths` and `target_lengths` are the lengths of each sample, at
+// most T and S. `zero_infinity` replaces infinite losses, of targets that are too long, by 0.
+// `reduction` is "none" for the loss of each sample, "mean" for the mean of the losses divided by
+// the target lengths (default), or "sum".
 //
 // The gradient includes that of `tensor_nn_log_softmax`.
 //
-// Dtypes: float32 and float64. Default: `blank` 0, `reduction` "mean", `zero_infinity` false.
+// Dtypes: float32 and float64. Result: the dtype of `log_probs`. Default: `blank` 0, `reduction`
+// "mean", `zero_infinity` false.
 TENSOR_API tensor_status tensor_nn_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
 
 // Computes `tensor_nn_ctc_loss` with lengths given as tensors of integers.
 //
-// Dtypes: float32 and float64. Default: `blank` 0, `reduction` "mean", `zero_infinity` false.
+// Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error, because
+// the result depends on values. Default: `blank` 0, `reduction` "mean", `zero_infinity` false.
 TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
 
 // Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
@@ -7835,12 +8664,13 @@ TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, co
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 //
-// Dtypes: floats. Default: `linear_bias` NULL, `weight` NULL, `reduction` "mean", `ignore_index`
-// TENSOR_NONE, `label_smoothing` 0.0, `batch_chunk_size` TENSOR_NONE.
+// Dtypes: floats. Result: the dtype of `self`. Default: `linear_bias` NULL, `weight` NULL,
+// `reduction` "mean", `ignore_index` TENSOR_NONE, `label_smoothing` 0.0, `batch_chunk_size`
+// TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_linear_cross_entropy(const tensor_t *self, const tensor_t *linear_weight, const tensor_t *target, const tensor_t *linear_bias, const tensor_t *weight, const char *reduction, int64_t ignore_index, double label_smoothing, int64_t batch_chunk_size, tensor_t **out);
 
-// Applies `tensor_layer_norm`. Also returns the means over the normalized dimensions, and the
-// reciprocal standard deviations 1 / sqrt(variance + `eps`).
+// Applies layer normalization, and also returns the means over the normalized dimensions, and the
+// reciprocal standard deviations 1 / sqrt(variance + `eps`). See `tensor_layer_norm`.
 //
 // Dtypes: floats. Default: `weight` NULL, `bias` NULL.
 TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
@@ -7850,21 +8680,22 @@ TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const in
 // the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 // `cudnn_enable` is ignored.
 //
-// Dtypes: floats. Default: `weight` NULL, `bias` NULL, `eps` 1e-05, `cudnn_enable` true.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `bias` NULL, `eps` 1e-05,
+// `cudnn_enable` true.
 TENSOR_API tensor_status tensor_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enable, tensor_t **out);
 
 // Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
 // mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias` have
 // the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 //
-// Dtypes: floats. Default: `weight` NULL, `bias` NULL, `eps` 1e-05.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `bias` NULL, `eps` 1e-05.
 TENSOR_API tensor_status tensor_nn_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out);
 
 // Applies root mean square normalization over the last dimensions, whose sizes are
 // `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
 // of the dtype of the computation, which is float32 for 16-bit floats.
 //
-// Dtypes: floats and complex. Default: `weight` NULL, `eps` NULL.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `weight` NULL, `eps` NULL.
 TENSOR_API tensor_status tensor_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
 
 // Applies root mean square normalization over the last dimensions, whose sizes are
@@ -7873,34 +8704,36 @@ TENSOR_API tensor_status tensor_rms_norm(const tensor_t *self, const int64_t *no
 //
 // Alias of `tensor_nn_rms_norm`.
 //
-// Dtypes: floats and complex. Default: `weight` NULL, `eps` NULL.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `weight` NULL, `eps` NULL.
 TENSOR_API tensor_status tensor_nn_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
 
-// Applies `tensor_group_norm` with `group` groups to `N` samples with `C` channels of `HxW`
+// Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
 // elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
-// sqrt(variance + `eps`).
+// sqrt(variance + `eps`). See `tensor_group_norm`.
 //
 // Dtypes: floats. Default: `weight` NULL, `bias` NULL.
 TENSOR_API tensor_status tensor_native_group_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
 
-// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
-// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or float32
-// if that has 16 bits. `cudnn_enabled` is ignored.
+// Applies group normalization to `self` of shape (N, C, ...): divides the C channels into
+// `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
+// weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
+// dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is ignored.
 //
-// Dtypes: floats. Default: `weight` NULL, `bias` NULL, `eps` 1e-05, `cudnn_enabled` true.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `bias` NULL, `eps` 1e-05,
+// `cudnn_enabled` true.
 TENSOR_API tensor_status tensor_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enabled, tensor_t **out);
 
-// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
-// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or float32
-// if that has 16 bits. A group of a single element is an error.
+// Applies group normalization to `self` of shape (N, C, ...): divides the C channels into
+// `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
+// weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
+// dtype of `self`, or float32 if that has 16 bits. A group of a single element is an error.
 //
-// Dtypes: floats. Default: `weight` NULL, `bias` NULL, `eps` 1e-05.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `bias` NULL, `eps` 1e-05.
 TENSOR_API tensor_status tensor_nn_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out);
 
-// Applies `tensor_batch_norm`. In training, also returns the means of the channels and their
-// reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
+// Applies batch normalization. In training, also returns the means of the channels and their
+// reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
+// `tensor_batch_norm`.
 //
 // Dtypes: floats. Default: `weight` NULL, `bias` NULL, `running_mean` NULL, `running_var` NULL.
 TENSOR_API tensor_status tensor_native_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, tensor_t **out, tensor_t **save_mean, tensor_t **save_invstd);
@@ -7910,92 +8743,99 @@ TENSOR_API tensor_status tensor_native_batch_norm(const tensor_t *self, const te
 // running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
 // with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
 // have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is
-// ignored.
+// ignored. Without `training`, `running_mean` and `running_var` are required.
 //
-// Dtypes: floats. Default: `weight` NULL, `bias` NULL, `running_mean` NULL, `running_var` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `bias` NULL, `running_mean`
+// NULL, `running_var` NULL.
 TENSOR_API tensor_status tensor_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, bool cudnn_enabled, tensor_t **out);
 
 // Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
 // weight + bias` for each channel. In training, mean and variance are those of the batch, and the
 // running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
 // with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
-// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
+// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. A channel with a
+// single element is an error in training. Without `training`, `running_mean` and `running_var` are
+// required.
 //
-// Dtypes: floats. Default: `running_mean` NULL, `running_var` NULL, `weight` NULL, `bias` NULL,
-// `training` false, `momentum` 0.1, `eps` 1e-05.
+// Dtypes: floats. Result: the dtype of `self`. Default: `running_mean` NULL, `running_var` NULL,
+// `weight` NULL, `bias` NULL, `training` false, `momentum` 0.1, `eps` 1e-05.
 TENSOR_API tensor_status tensor_nn_batch_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool training, double momentum, double eps, tensor_t **out);
 
 // Applies instance normalization to `self` of shape (N, C, ...): `tensor_batch_norm` for each
 // channel of each sample separately. Running statistics are updated with the mean of the statistics
 // of the samples. `cudnn_enabled` is ignored.
 //
-// Dtypes: floats. Default: `weight` NULL, `bias` NULL, `running_mean` NULL, `running_var` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `bias` NULL, `running_mean`
+// NULL, `running_var` NULL.
 TENSOR_API tensor_status tensor_instance_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool use_input_stats, double momentum, double eps, bool cudnn_enabled, tensor_t **out);
 
 // Applies instance normalization to `self` of shape (N, C, ...): `tensor_nn_batch_norm` for each
 // channel of each sample separately. Running statistics are updated with the mean of the statistics
-// of the samples.
+// of the samples. A channel with a single element is an error.
 //
-// Dtypes: floats. Default: `running_mean` NULL, `running_var` NULL, `weight` NULL, `bias` NULL,
-// `use_input_stats` true, `momentum` 0.1, `eps` 1e-05.
+// Dtypes: floats. Result: the dtype of `self`. Default: `running_mean` NULL, `running_var` NULL,
+// `weight` NULL, `bias` NULL, `use_input_stats` true, `momentum` 0.1, `eps` 1e-05.
 TENSOR_API tensor_status tensor_nn_instance_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool use_input_stats, double momentum, double eps, tensor_t **out);
 
 // Applies local response normalization over adjacent channels (dimension 1): divides by `(k + alpha
 // * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor count
 // as 0.
 //
-// Dtypes: floats and int64. Default: `alpha` 0.0001, `beta` 0.75, `k` 1.0.
+// Dtypes: floats and int64. Result: the dtype of `self`; the default dtype for integers and bool.
+// Default: `alpha` 0.0001, `beta` 0.75, `k` 1.0.
 TENSOR_API tensor_status tensor_nn_local_response_norm(const tensor_t *self, int64_t size, double alpha, double beta, double k, tensor_t **out);
 
 // Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
 // maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
 //
 // Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
-// apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
-// half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
-// starts in the padding at the end is dropped.
+// apart. `padding` positions are added at each end and ignored by the maximum; more than half of
+// the kernel size is an error. `ceil_mode` rounds the output length up instead of down; a window
+// that starts in the padding at the end is dropped. Returns a tensor of shape (N, C, L_out) with
+// L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride) + 1.
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `dilation` {1}, `ceil_mode` false.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `stride` NULL with
+// `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
 // Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
 // those of `tensor_max_pool1d`, with one number for both dimensions, or (height, width). The result
-// is in channels-last memory format if `self` is.
+// is in channels-last memory format if `self` is. Returns a tensor of shape (N, C, H_out, W_out).
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `dilation` {1}, `ceil_mode` false.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `stride` NULL with
+// `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
 // Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The arguments
 // are those of `tensor_max_pool1d`, with one number for all dimensions, or (depth, height, width).
+// Returns a tensor of shape (N, C, D_out, H_out, W_out).
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `dilation` {1}, `ceil_mode` false.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `stride` NULL with
+// `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
 // Applies `tensor_max_pool1d`, and also returns the index (int64) of each maximum in its signal:
 // that of the first of equal elements, and of the last NaN. `tensor_nn_max_unpool1d` accepts these
 // indices.
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `dilation` {1}, `ceil_mode` false.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
+// `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool1d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
 // Applies `tensor_max_pool2d`, and also returns the flat row-major index (int64) of each maximum in
 // its image: that of the first of equal elements, and of the last NaN. `tensor_nn_max_unpool2d`
 // accepts these indices.
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `dilation` {1}, `ceil_mode` false.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
+// `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_nn_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
 // Applies `tensor_max_pool3d`, and also returns the flat row-major index (int64) of each maximum in
 // its volume: that of the first of equal elements, and of the last NaN. `tensor_nn_max_unpool3d`
 // accepts these indices.
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `dilation` {1}, `ceil_mode` false.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
+// `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_nn_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
 // Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
@@ -8003,8 +8843,8 @@ TENSOR_API tensor_status tensor_nn_max_pool3d_with_indices(const tensor_t *self,
 // `ceil_mode` are those of `tensor_max_pool1d`. Padded positions count as zeros in the mean, or are
 // excluded if `count_include_pad` is false.
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `ceil_mode` false, `count_include_pad` true.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `stride` NULL with
+// `stride_len` 0, `padding` {0}, `ceil_mode` false, `count_include_pad` true.
 TENSOR_API tensor_status tensor_avg_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t **out);
 // `tensor_avg_pool1d` writing to `out`.
 TENSOR_API tensor_status tensor_avg_pool1d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t *out);
@@ -8012,10 +8852,12 @@ TENSOR_API tensor_status tensor_avg_pool1d_out(const tensor_t *self, const int64
 // Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
 // `divisor_override` divides the sum of each window instead of its number of elements. The other
 // arguments are those of `tensor_avg_pool1d`, with one number for both dimensions, or (height,
-// width). The result is in channels-last memory format if `self` is.
+// width). The result is in channels-last memory format if `self` is. A `divisor_override` of 0 is
+// an error.
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `ceil_mode` false, `count_include_pad` true, `divisor_override` TENSOR_NONE.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `stride` NULL with
+// `stride_len` 0, `padding` {0}, `ceil_mode` false, `count_include_pad` true, `divisor_override`
+// TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_avg_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
 // `tensor_nn_avg_pool2d` writing to `out`.
 TENSOR_API tensor_status tensor_nn_avg_pool2d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out);
@@ -8024,8 +8866,9 @@ TENSOR_API tensor_status tensor_nn_avg_pool2d_out(const tensor_t *self, const in
 // arguments are those of `tensor_nn_avg_pool2d`, with one number for all dimensions, or (depth,
 // height, width). The result is contiguous.
 //
-// Dtypes: integers and floats. Default: `stride` NULL with `stride_len` 0, `padding` {0},
-// `ceil_mode` false, `count_include_pad` true, `divisor_override` TENSOR_NONE.
+// Dtypes: integers and floats. Result: the dtype of `self`. Default: `stride` NULL with
+// `stride_len` 0, `padding` {0}, `ceil_mode` false, `count_include_pad` true, `divisor_override`
+// TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_avg_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
 // `tensor_nn_avg_pool3d` writing to `out`.
 TENSOR_API tensor_status tensor_nn_avg_pool3d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out);
@@ -8034,41 +8877,42 @@ TENSOR_API tensor_status tensor_nn_avg_pool3d_out(const tensor_t *self, const in
 // length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
 // to, but not including, ceil((i + 1)*L / output_size).
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_adaptive_avg_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
 // Applies 2-D adaptive average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
 // `output_size` is one number for both dimensions, or (height, width); windows are those of
 // `tensor_adaptive_avg_pool1d`. The result is in channels-last memory format if `self` is.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_adaptive_avg_pool2d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
 // Applies 3-D adaptive average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
 // `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
 // `tensor_adaptive_avg_pool1d`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_nn_adaptive_avg_pool3d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
-// Applies 1-D adaptive max pooling, with the windows of `tensor_adaptive_avg_pool1d`. Returns the
-// maxima and their indices (int64) in the signal, as `tensor_max_pool1d_with_indices` does.
+// Applies 1-D adaptive max pooling to `self` of shape (N, C, L) or (C, L), with the windows of
+// `tensor_adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
+// `tensor_max_pool1d_with_indices` does.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_adaptive_max_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
-// Applies 2-D adaptive max pooling, with the windows of `tensor_nn_adaptive_avg_pool2d`. Returns
-// the maxima and their flat row-major indices (int64) in the image, as
-// `tensor_nn_max_pool2d_with_indices` does.
+// Applies 2-D adaptive max pooling to images `self` of shape (N, C, H, W) or (C, H, W), with the
+// windows of `tensor_nn_adaptive_avg_pool2d`. Returns the maxima and their flat row-major indices
+// (int64) in the image, as `tensor_nn_max_pool2d_with_indices` does.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_nn_adaptive_max_pool2d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
-// Applies 3-D adaptive max pooling, with the windows of `tensor_nn_adaptive_avg_pool3d`. Returns
-// the maxima and their flat row-major indices (int64) in the volume, as
-// `tensor_nn_max_pool3d_with_indices` does.
+// Applies 3-D adaptive max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), with
+// the windows of `tensor_nn_adaptive_avg_pool3d`. Returns the maxima and their flat row-major
+// indices (int64) in the volume, as `tensor_nn_max_pool3d_with_indices` does.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
 // Applies 1-D power-average (Lp) pooling to `self` of shape (N, C, L) or (C, L): each output
@@ -8077,48 +8921,51 @@ TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor
 // are those of `tensor_max_pool1d` without padding; in a window that `ceil_mode` extends past the
 // end, each missing element counts as the mean of the powers of the others.
 //
-// Dtypes: floats; integers and bool are converted to the default dtype. Default: `stride` NULL with
-// `stride_len` 0, `ceil_mode` false.
+// Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
+// `self`; the default dtype for integers and bool. Default: `stride` NULL with `stride_len` 0,
+// `ceil_mode` false.
 TENSOR_API tensor_status tensor_nn_lp_pool1d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
 // Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
 // `tensor_nn_lp_pool1d` over windows of two dimensions.
 //
-// Dtypes: floats; integers and bool are converted to the default dtype. Default: `stride` NULL with
-// `stride_len` 0, `ceil_mode` false.
+// Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
+// `self`; the default dtype for integers and bool. Default: `stride` NULL with `stride_len` 0,
+// `ceil_mode` false.
 TENSOR_API tensor_status tensor_nn_lp_pool2d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
 // Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
 // W): `tensor_nn_lp_pool1d` over windows of three dimensions.
 //
-// Dtypes: floats; integers and bool are converted to the default dtype. Default: `stride` NULL with
-// `stride_len` 0, `ceil_mode` false.
+// Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
+// `self`; the default dtype for integers and bool. Default: `stride` NULL with `stride_len` 0,
+// `ceil_mode` false.
 TENSOR_API tensor_status tensor_nn_lp_pool3d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
 // Computes a partial inverse of `tensor_max_pool1d`: writes the elements of `self` of shape (N, C,
 // L) or (C, L) to the positions `indices`, as returned by `tensor_max_pool1d_with_indices`, of
 // signals of zeros. `output_size` selects one of the lengths that pooling maps to L, as the length
-// alone or as the whole shape. If several elements have the same index, the last one is stored, but
-// each receives the gradient of that position.
+// alone or as the whole shape. An index out of range is an error. If several elements have the same
+// index, the last one is stored, but each receives the gradient of that position.
 //
-// Default: `stride` NULL with `stride_len` 0, `padding` {0}, `output_size` NULL with
-// `output_size_len` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `stride` NULL
+// with `stride_len` 0, `padding` {0}, `output_size` NULL with `output_size_len` 0.
 TENSOR_API tensor_status tensor_nn_max_unpool1d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
 // Computes a partial inverse of `tensor_max_pool2d`: writes the elements of `self` to the positions
 // `indices`, as returned by `tensor_nn_max_pool2d_with_indices`, of images of zeros. See
 // `tensor_nn_max_unpool1d`.
 //
-// Default: `stride` NULL with `stride_len` 0, `padding` {0}, `output_size` NULL with
-// `output_size_len` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `stride` NULL
+// with `stride_len` 0, `padding` {0}, `output_size` NULL with `output_size_len` 0.
 TENSOR_API tensor_status tensor_nn_max_unpool2d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
 // Computes a partial inverse of `tensor_max_pool3d`: writes the elements of `self` to the positions
 // `indices`, as returned by `tensor_nn_max_pool3d_with_indices`, of volumes of zeros. See
 // `tensor_nn_max_unpool1d`.
 //
-// Default: `stride` NULL with `stride_len` 0, `padding` {0}, `output_size` NULL with
-// `output_size_len` 0.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `stride` NULL
+// with `stride_len` 0, `padding` {0}, `output_size` NULL with `output_size_len` 0.
 TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
 // Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
@@ -8129,36 +8976,40 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
 // of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine the
 // steps; by default they are drawn from `generator`. NaN counts as the maximum.
 //
-// Dtypes: floats. Default: `output_size` NULL with `output_size_len` 0, `output_ratio` NULL with
-// `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
+// 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
 // Applies `tensor_nn_fractional_max_pool2d`, and also returns the flat row-major index (int64) of
 // each maximum in its image.
 //
-// Dtypes: floats. Default: `output_size` NULL with `output_size_len` 0, `output_ratio` NULL with
-// `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
+// Dtypes: floats. Results: `values`: the dtype of `self`; `indices`: int64. Default: `output_size`
+// NULL with `output_size_len` 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples`
+// NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
 
 // Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
 // `random_samples` have the shape (N, C, 3). See `tensor_nn_fractional_max_pool2d`.
 //
-// Dtypes: floats. Default: `output_size` NULL with `output_size_len` 0, `output_ratio` NULL with
-// `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
+// Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
+// 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
 // Applies `tensor_nn_fractional_max_pool3d`, and also returns the flat row-major index (int64) of
 // each maximum in its volume.
 //
-// Dtypes: floats. Default: `output_size` NULL with `output_size_len` 0, `output_ratio` NULL with
-// `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
+// Dtypes: floats. Results: `values`: the dtype of `self`; `indices`: int64. Default: `output_size`
+// NULL with `output_size_len` 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples`
+// NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
 
 // Extracts sliding local blocks from images `self` of shape (N, C, H, W) or (C, H, W) (im2col).
 // Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
 // row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
-// `dilation` that between kernel elements, and `padding` the number of zeros added on each side.
+// `dilation` that between kernel elements, and `padding` the number of zeros added on each side. L
+// is the number of windows; at least one must fit.
 //
+// Dtypes: bool, integers, floats and complex except complex32. Result: the dtype of `self`.
 // Default: `dilation` {1}, `padding` {0}, `stride` {1}.
 TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out);
 
@@ -8166,7 +9017,8 @@ TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *k
 // where `output_size` is (H, W). It is the transpose of `tensor_nn_unfold`: overlapping blocks are
 // added.
 //
-// Dtypes: integers, floats and complex. Default: `dilation` {1}, `padding` {0}, `stride` {1}.
+// Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
+// `dilation` {1}, `padding` {0}, `stride` {1}.
 TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out);
 
 // Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
@@ -8182,13 +9034,14 @@ TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *out
 // Returns the hidden states of the last layer at all time steps, both directions concatenated if
 // `bidirectional`, and the final hidden and cell states of all layers.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `input`.
 TENSOR_API tensor_status tensor_lstm(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn);
 
 // Applies `tensor_lstm` to packed sequences: `data` contains the rows of all time steps, one step
 // after the other, and `batch_sizes` (int64) the number of sequences at each step.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+// depends on values.
 TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn, tensor_t **cn);
 
 // Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
@@ -8196,79 +9049,87 @@ TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *
 // (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n in
 // `params`. There is one state `hx`; the other arguments are those of `tensor_lstm`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `input`.
 TENSOR_API tensor_status tensor_gru(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
 // Applies `tensor_gru` to packed sequences: `data` contains the rows of all time steps, one step
 // after the other, and `batch_sizes` (int64) the number of sequences at each step.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+// depends on values.
 TENSOR_API tensor_status tensor_gru_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
 // Applies a multi-layer Elman recurrent network (RNN) with tanh to sequences `input`: `h_t =
 // tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
 // those of `tensor_lstm`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `input`.
 TENSOR_API tensor_status tensor_rnn_tanh(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
 // Applies `tensor_rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one
 // step after the other, and `batch_sizes` (int64) the number of sequences at each step.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+// depends on values.
 TENSOR_API tensor_status tensor_rnn_tanh_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
 // Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t = max(0,
 // w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are those
 // of `tensor_lstm`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `input`.
 TENSOR_API tensor_status tensor_rnn_relu(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
 // Applies `tensor_rnn_relu` to packed sequences: `data` contains the rows of all time steps, one
 // step after the other, and `batch_sizes` (int64) the number of sequences at each step.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+// depends on values.
 TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
 // Computes one time step of `tensor_lstm` for `input` of shape (N, features) and the states `hx`,
 // hidden and cell. Returns the next hidden and cell states.
 //
-// Dtypes: floats. Default: `b_ih` NULL, `b_hh` NULL.
+// Dtypes: floats. Results: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_lstm_cell(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **h, tensor_t **c);
 
 // Computes one time step of `tensor_gru` for `input` of shape (N, features) and the hidden state
 // `hx`. Returns the next hidden state.
 //
-// Dtypes: floats. Default: `b_ih` NULL, `b_hh` NULL.
+// Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_gru_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
 // Computes one time step of `tensor_rnn_tanh` for `input` of shape (N, features) and the hidden
 // state `hx`. Returns the next hidden state.
 //
-// Dtypes: floats. Default: `b_ih` NULL, `b_hh` NULL.
+// Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
 // Computes one time step of `tensor_rnn_relu` for `input` of shape (N, features) and the hidden
 // state `hx`. Returns the next hidden state.
 //
-// Dtypes: floats. Default: `b_ih` NULL, `b_hh` NULL.
+// Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
 // Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `tensor_lstm`
 // and related functions. Returns the rows of all time steps, one step after the other, and the
 // number of sequences at each step. `lengths` (int64) must be in descending order.
 //
-// Default: `batch_first` false.
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values. Default: `batch_first` false.
 TENSOR_API tensor_status tensor_pack_padded_sequence(const tensor_t *input, const tensor_t *lengths, bool batch_first, tensor_t **data, tensor_t **batch_sizes);
 
 // Pads the sequences that `tensor_pack_padded_sequence` packed with `padding_value`, to the length
 // of the longest one, or to `total_length` if that is not negative. Returns the sequences and their
 // lengths.
+//
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values.
 TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const tensor_t *batch_sizes, bool batch_first, tensor_scalar padding_value, int64_t total_length, tensor_t **output, tensor_t **lengths);
 
 // Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes (N,
 // C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+// Exactly one of the two is required.
 //
 // `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
 // center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
@@ -8278,17 +9139,17 @@ TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const 
 // downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
 // rounded.
 //
-// Dtypes: floats and uint8. Default: `size` NULL with `size_len` 0, `scale_factor` NULL with
-// `scale_factor_len` 0, `mode` "nearest", `align_corners` -1, `recompute_scale_factor` -1,
-// `antialias` false.
+// Dtypes: floats and uint8. Result: the dtype of `self`. Default: `size` NULL with `size_len` 0,
+// `scale_factor` NULL with `scale_factor_len` 0, `mode` "nearest", `align_corners` -1,
+// `recompute_scale_factor` -1, `antialias` false.
 TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, int32_t recompute_scale_factor, bool antialias, tensor_t **out);
 
 // Resizes `self`. Equivalent to `tensor_nn_interpolate`.
 //
 // Deprecated: use interpolate. The first call reports a warning.
 //
-// Dtypes: floats and uint8. Default: `size` NULL with `size_len` 0, `scale_factor` NULL with
-// `scale_factor_len` 0, `mode` "nearest", `align_corners` -1.
+// Dtypes: floats and uint8. Result: the dtype of `self`. Default: `size` NULL with `size_len` 0,
+// `scale_factor` NULL with `scale_factor_len` 0, `mode` "nearest", `align_corners` -1.
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, tensor_t **out);
 
@@ -8297,8 +9158,8 @@ TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t 
 //
 // Deprecated: use interpolate. The first call reports a warning.
 //
-// Dtypes: floats and uint8. Default: `size` NULL with `size_len` 0, `scale_factor` NULL with
-// `scale_factor_len` 0.
+// Dtypes: floats and uint8. Result: the dtype of `self`. Default: `size` NULL with `size_len` 0,
+// `scale_factor` NULL with `scale_factor_len` 0.
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
@@ -8307,8 +9168,8 @@ TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const 
 //
 // Deprecated: use interpolate. The first call reports a warning.
 //
-// Dtypes: floats and uint8. Default: `size` NULL with `size_len` 0, `scale_factor` NULL with
-// `scale_factor_len` 0.
+// Dtypes: floats and uint8. Result: the dtype of `self`. Default: `size` NULL with `size_len` 0,
+// `scale_factor` NULL with `scale_factor_len` 0.
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
@@ -8316,29 +9177,30 @@ TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const
 // the modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1
 // border, 2 reflection.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_grid_sampler(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
 // Samples images at the positions `grid`. Equivalent to `tensor_grid_sampler` for 4 dimensions.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_grid_sampler_2d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
 // Samples volumes at the positions `grid`. Equivalent to `tensor_grid_sampler` for 5 dimensions.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_grid_sampler_3d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
 // Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
 // 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
-// grid of shape (N, D_out, H_out, W_out, 3).
+// grid of shape (N, D_out, H_out, W_out, 3). The dtypes of `self` and `grid` must be equal.
 //
 // Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with `align_corners`,
 // the centers of the corner elements. `mode` is "bilinear" (default, trilinear for volumes),
 // "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default) reads 0, "border"
 // the closest edge element, and "reflection" mirrors the position.
 //
-// Dtypes: floats. Default: `mode` "bilinear", `padding_mode` "zeros", `align_corners` -1.
+// Dtypes: floats. Result: the dtype of `self`. Default: `mode` "bilinear", `padding_mode` "zeros",
+// `align_corners` -1.
 TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tensor_t *grid, const char *mode, const char *padding_mode, int32_t align_corners, tensor_t **out);
 
 // Generates a sampling grid for `tensor_nn_grid_sample` from affine matrices `theta`. For `size`
@@ -8346,34 +9208,37 @@ TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tenso
 // H, W) and (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of
 // `tensor_nn_grid_sample`.
 //
-// Dtypes: floats. Default: `align_corners` -1.
+// Dtypes: floats. Result: the dtype of `theta`. Default: `align_corners` -1.
 TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out);
 
 // Generates a sampling grid. Equivalent to `tensor_nn_affine_grid` of the neural network functions,
 // with `align_corners` required.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `theta`.
 TENSOR_API tensor_status tensor_affine_grid_generator(const tensor_t *theta, const int64_t *size, int64_t size_len, bool align_corners, tensor_t **out);
 
-// Applies the rectified linear unit to each element: `max(x, 0)`.
+// Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
 //
-// Dtypes: integers and floats.
+// Dtypes: integers and floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 // `tensor_relu` in place, in `self`.
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_softmax` writing to `out`.
 TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first.
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 // `tensor_log_softmax` writing to `out`.
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
@@ -8389,8 +9254,8 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
 // with inconsistent shapes are an error. Duplicate entries are summed; `is_coalesced` true requires
 // sorted, unique entries.
 //
-// Default: `size` NULL with `size_len` 0, `dtype` TENSOR_DTYPE_NONE, `device`
-// tensor_device_default(), `is_coalesced` -1.
+// Dtypes: bool, integers, floats and complex. Default: `size` NULL with `size_len` 0, `dtype`
+// TENSOR_DTYPE_NONE, `device` tensor_device_default(), `is_coalesced` -1.
 TENSOR_API tensor_status tensor_sparse_coo_tensor(const tensor_t *indices, const tensor_t *values, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_device device, int32_t is_coalesced, tensor_t **out);
 
 // Creates a sparse tensor in a compressed `layout`: CSR, CSC, BSR or BSC. `compressed_indices` are
@@ -8402,14 +9267,14 @@ TENSOR_API tensor_status tensor_sparse_coo_tensor(const tensor_t *indices, const
 // The tensor shares memory with the parts. Indices that are out of range, unsorted or duplicated,
 // and parts with inconsistent shapes are an error.
 //
-// Default: `size` NULL with `size_len` 0, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE,
-// `device` tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `size` NULL with `size_len` 0, `dtype`
+// TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_sparse_compressed_tensor(const tensor_t *compressed_indices, const tensor_t *plain_indices, const tensor_t *values, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Converts a sparse tensor to a strided (dense) tensor, in `dtype` if given; missing entries are 0.
 // Returns a dense tensor unchanged.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE, `masked_grad` -1.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `masked_grad` -1.
 TENSOR_API tensor_status tensor_to_dense(const tensor_t *self, tensor_dtype dtype, int32_t masked_grad, tensor_t **out);
 
 // Converts a tensor to a sparse `layout` (default: COO) with its nonzero elements as entries.
@@ -8420,135 +9285,185 @@ TENSOR_API tensor_status tensor_to_dense(const tensor_t *self, tensor_dtype dtyp
 // each other, batches of CSR and CSC not to blocks, and COO with two sparse dimensions to
 // compressed layouts; convert with `tensor_to_dense` in other cases.
 //
-// Default: `layout` TENSOR_LAYOUT_NONE, `blocksize` NULL with `blocksize_len` 0, `dense_dim`
-// TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `layout` TENSOR_LAYOUT_NONE, `blocksize`
+// NULL with `blocksize_len` 0, `dense_dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_to_sparse(const tensor_t *self, tensor_layout layout, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out);
 
 // Converts a tensor to COO format with `sparse_dim` sparse dimensions: entries are the slices that
 // are not all 0.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values.
 TENSOR_API tensor_status tensor_to_sparse_sparse_dim(const tensor_t *self, int64_t sparse_dim, tensor_t **out);
 
 // Converts a tensor to COO format. The last `dense_dim` dimensions are dense.
 //
-// Default: `dense_dim` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `dense_dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_to_sparse_coo(const tensor_t *self, int64_t dense_dim, tensor_t **out);
 
 // Converts a tensor to CSR (compressed sparse row) format. Dimensions before the last two are batch
 // dimensions, which must have the same number of entries each; the last `dense_dim` are dense.
 //
-// Default: `dense_dim` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `dense_dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_to_sparse_csr(const tensor_t *self, int64_t dense_dim, tensor_t **out);
 
 // Converts a tensor to CSC (compressed sparse column) format. See `tensor_to_sparse_csr`.
 //
-// Default: `dense_dim` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `dense_dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_to_sparse_csc(const tensor_t *self, int64_t dense_dim, tensor_t **out);
 
 // Converts a tensor to BSR (block compressed sparse row) format, with the blocks of size
 // `blocksize` that are not all 0. See `tensor_to_sparse_csr`.
 //
-// Default: `dense_dim` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `dense_dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_to_sparse_bsr(const tensor_t *self, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out);
 
 // Converts a tensor to BSC (block compressed sparse column) format, with the blocks of size
 // `blocksize` that are not all 0. See `tensor_to_sparse_csr`.
 //
-// Default: `dense_dim` TENSOR_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
+// error, because the result depends on values. Default: `dense_dim` TENSOR_NONE.
 TENSOR_API tensor_status tensor_to_sparse_bsc(const tensor_t *self, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out);
 
 // Coalesces a COO tensor: sorts its entries in row-major order and sums duplicates. Returns a
-// coalesced tensor unchanged.
+// coalesced tensor unchanged. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_coalesce(const tensor_t *self, tensor_t **out);
 
-// Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique.
+// Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique. Other
+// layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_coalesced(const tensor_t *self, bool *out);
 
 // Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
-// with the tensor.
+// with the tensor. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_indices(const tensor_t *self, tensor_t **out);
 
-// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
+// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced. Strided tensors
+// are an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_values(const tensor_t *self, tensor_t **out);
 
 // Returns the indices of a COO tensor, coalesced or not.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_coo_indices(const tensor_t *self, tensor_t **out);
 
 // Returns the values of a COO tensor, coalesced or not.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_coo_values(const tensor_t *self, tensor_t **out);
 
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-// nnz. Shares memory with the tensor.
+// nnz. Shares memory with the tensor. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_crow_indices(const tensor_t *self, tensor_t **out);
 
 // Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
-// the tensor.
+// the tensor. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_col_indices(const tensor_t *self, tensor_t **out);
 
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-// by nnz. Shares memory with the tensor.
+// by nnz. Shares memory with the tensor. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_ccol_indices(const tensor_t *self, tensor_t **out);
 
 // Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
-// tensor.
+// tensor. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_row_indices(const tensor_t *self, tensor_t **out);
 
 // Returns the number of sparse dimensions; 0 for a dense tensor.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_sparse_dim(const tensor_t *self, int64_t *out);
 
 // Returns the number of dense dimensions of a sparse tensor, those of each entry; all dimensions of
 // a dense tensor.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_dense_dim(const tensor_t *self, int64_t *out);
 
 // Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
-// stored zeros. For a batch, it is the number of each batch element.
+// stored zeros. For a batch, it is the number of each batch element. Strided tensors are an error;
+// see `tensor_count_nonzero`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out);
 
 // Returns the elements of `self` at the indices of the sparse tensor `mask`, of the same shape, in
 // the layout of `mask`.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out);
 
 // Changes the shape of a COO tensor, in place. A tensor with entries keeps its number of sparse
 // dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
 // 0.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
 
 // Changes the shape and the numbers of sparse and dense dimensions of a COO tensor, in place, and
 // removes all entries.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
 
 // Changes the shape of a sparse tensor to that of another one of the same layout, in place: a COO
 // tensor as `tensor_sparse_resize_` does; a compressed tensor also takes the indices of the
 // template, and keeps its values if they have the same shape, otherwise they are 0.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_resize_as_sparse_(tensor_t *self, const tensor_t *the_template);
 
 // Marks a COO tensor as coalesced or not. An error if its entries are not sorted and unique.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_mark_coalesced_(tensor_t *self, bool coalesced);
 
-// Computes the product of a sparse matrix and a strided matrix, in COO format, with all elements of
-// the rows in which `self` has entries.
+// Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
+// elements of the rows in which `self` has entries.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 
-// Computes `beta * self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`,
-// in COO format, with all elements of the rows in which `mat1` has entries.
+// Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
+// self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`. Returns a COO
+// tensor with all elements of the rows in which `mat1` has entries.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`. Default: `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_sspaddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_sspaddmm` writing to `out`.
 TENSOR_API tensor_status tensor_sspaddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor, with one
-// sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+// Computes the matrix product of a sparse matrix and a strided matrix as a hybrid COO tensor, with
+// one sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `mat1`.
 TENSOR_API tensor_status tensor_hspmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
 // `tensor_hspmm` writing to `out`.
 TENSOR_API tensor_status tensor_hspmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out);
 
-// Computes `beta * self + alpha * (mat1 @ mat2)` for sparse matrices. Alias of `tensor_sspaddmm`.
+// Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
+// self + alpha * (mat1 @ mat2)`. Alias of `tensor_sspaddmm`.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`. Default: `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_saddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_saddmm` writing to `out`.
 TENSOR_API tensor_status tensor_saddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
@@ -8556,7 +9471,7 @@ TENSOR_API tensor_status tensor_saddmm_out(const tensor_t *self, const tensor_t 
 // Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor. Alias of
 // `tensor_hspmm`.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `mat1`.
 TENSOR_API tensor_status tensor_hsmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
 // `tensor_hsmm` writing to `out`.
 TENSOR_API tensor_status tensor_hsmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out);
@@ -8564,92 +9479,115 @@ TENSOR_API tensor_status tensor_hsmm_out(const tensor_t *mat1, const tensor_t *m
 // Computes the sum of all elements of a sparse tensor, or of those along `dim`. The result is
 // strided if no sparse dimension remains, otherwise COO.
 //
-// Default: `dim` NULL with `dim_len` 0, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; int64 for integers and
+// bool, but uint64 for uint64, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0,
+// `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out);
 
 // Computes the matrix product of two matrices, at least one of them sparse. The result is strided
-// unless both are sparse; then it is COO or CSC if both are, otherwise CSR.
+// unless both are sparse; then it has the layout COO or CSC if both have, otherwise CSR. The dtypes
+// must be equal.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 
 // Computes the product of a sparse and a strided matrix with another reduction: each element is the
 // "sum", "mean", "amax" or "amin" (`reduce`) of the products of the entries of a row, and 0 for an
 // empty row.
 //
-// Dtypes: integers, floats and complex.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const tensor_t *mat2, const char *reduce, tensor_t **out);
 
-// Computes `beta * self + alpha * (mat1 @ mat2)` for a sparse `mat1`.
+// Computes the product of a sparse and a strided matrix and adds it to a matrix: `beta * self +
+// alpha * (mat1 @ mat2)` for a sparse `mat1`.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`. Default: `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 
 // Computes a sampled dense-dense matrix product (SDDMM): `beta * self + alpha * (mat1 @ mat2)` at
 // the entries of the sparse `self`, for strided `mat1` and `mat2`. All, or `mat1` and `mat2` alone,
 // may have the same batch dimensions.
 //
-// Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`. Default: `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_sparse_sampled_addmm` writing to `out`.
 TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
 // Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries count
-// as minus infinity. `dtype` converts the entries first.
+// as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
+// `tensor_sparse_softmax`.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 
 // Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
 // See `tensor_sparse_softmax`.
 //
-// Dtypes: floats. Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 
 // Creates a sparse matrix of shape `shape` from its diagonals: row i of `diagonals` is diagonal
 // `offsets[i]`, and element j of it is stored in column j. `layout` is COO (default), CSR or CSC.
 //
-// Default: `layout` TENSOR_LAYOUT_NONE.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `diagonals`. Meta tensors are an
+// error, because the result depends on values. Default: `layout` TENSOR_LAYOUT_NONE.
 TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const tensor_t *offsets, const int64_t *shape, int64_t shape_len, tensor_layout layout, tensor_t **out);
 
 // Solves the linear equations `self @ x = other` for a square sparse matrix. The matrix is
 // converted to a strided one.
 //
-// Dtypes: floats and complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // Computes the product of a sparse matrix, given by the parts of its CSR format, and a dense vector
 // or matrix of the same dtype. The indices are both int32 or int64; without `values` all entries
 // are 1. An index out of range is an error.
 //
-// Default: `values` NULL.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `values`. Default: `values`
+// NULL.
 TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *mat, tensor_t **out);
 
 // Computes the elements of `mat1 @ mat2.T` at the entries of a sparse matrix, given by the indices
 // of its CSR format, both int32 or int64. The matrices have the same dtype. An index out of range
 // is an error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `mat1`.
 TENSOR_API tensor_status tensor_csr_sddmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
 
 // Computes the product of two sparse matrices of the same dtype, given by the parts of their CSR
 // format; the second has `columns` columns. Returns int64 indices, sorted within each row, and
 // values. An index out of range is an error.
+//
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values.
 TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product);
 
 // Computes the sum of two sparse matrices of the same dtype, given by the parts of their CSR
 // format, with `columns` columns. Returns int64 indices, sorted within each row, and values.
 // Indices out of range or unsorted are an error.
+//
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values.
 TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **sum);
 
 // Computes `tensor_indices` as a contiguous copy instead of a view.
 //
-// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz).
+// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Other layouts
+// are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_indices_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_values` as a contiguous copy instead of a view.
 //
-// Returns the values of a sparse tensor; a COO tensor must be coalesced.
+// Returns the values of a sparse tensor; a COO tensor must be coalesced. Strided tensors are an
+// error.
+//
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_values_copy(const tensor_t *self, tensor_t **out);
 // `tensor_values_copy` writing to `out`.
 TENSOR_API tensor_status tensor_values_copy_out(const tensor_t *self, tensor_t *out);
@@ -8657,14 +9595,19 @@ TENSOR_API tensor_status tensor_values_copy_out(const tensor_t *self, tensor_t *
 // Computes `tensor_crow_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-// nnz.
+// nnz. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_crow_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_crow_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_crow_indices_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_col_indices` as a contiguous copy instead of a view.
 //
-// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor.
+// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Other layouts are
+// an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_col_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_col_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_col_indices_copy_out(const tensor_t *self, tensor_t *out);
@@ -8672,14 +9615,19 @@ TENSOR_API tensor_status tensor_col_indices_copy_out(const tensor_t *self, tenso
 // Computes `tensor_ccol_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-// by nnz.
+// by nnz. Other layouts are an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_ccol_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_ccol_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_ccol_indices_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_row_indices` as a contiguous copy instead of a view.
 //
-// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor.
+// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Other layouts are an
+// error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_row_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_row_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_row_indices_copy_out(const tensor_t *self, tensor_t *out);
@@ -8691,67 +9639,76 @@ TENSOR_API tensor_status tensor_row_indices_copy_out(const tensor_t *self, tenso
 // range of the dtype. NaN becomes the largest integer of quint8 and qint8, and the smallest of
 // qint32. `scale` must be positive, and `zero_point` in the range of the dtype. Not differentiable.
 //
-// Dtypes: floats.
+// Dtypes: float32.
 TENSOR_API tensor_status tensor_quantize_per_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_dtype dtype, tensor_t **out);
 
 // Quantizes a tensor with a scale and a zero point that are tensors of one element. See
 // `tensor_quantize_per_tensor`.
 //
-// Dtypes: floats.
+// Dtypes: float32. Meta tensors are an error, because the result depends on values.
 TENSOR_API tensor_status tensor_quantize_per_tensor_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, tensor_dtype dtype, tensor_t **out);
 
 // Quantizes each tensor of a list, with one element of `scales` and `zero_points` each. See
 // `tensor_quantize_per_tensor`.
 //
-// Dtypes: floats. Free `out` with tensor_list_free.
+// Dtypes: float32. Meta tensors are an error, because the result depends on values. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_quantize_per_tensor_tensors(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *scales, const tensor_t *zero_points, tensor_dtype dtype, tensor_t ***out, int64_t *out_len);
 
 // Quantizes a tensor to quint8 or qint8 with the scale and zero point that map the range of its
 // elements, including 0, to the range of the dtype, or to half of it with `reduce_range`. Elements
 // that are not finite are an error.
 //
-// Dtypes: floats.
+// Dtypes: float32. Meta tensors are an error, because the result depends on values.
 TENSOR_API tensor_status tensor_quantize_per_tensor_dynamic(const tensor_t *self, tensor_dtype dtype, bool reduce_range, tensor_t **out);
 
 // Quantizes a tensor with a scale and a zero point for each index of dimension `axis`. See
 // `tensor_quantize_per_tensor`.
 //
-// Dtypes: floats.
+// Dtypes: float32. Meta tensors are an error, because the result depends on values.
 TENSOR_API tensor_status tensor_quantize_per_channel(const tensor_t *self, const tensor_t *scales, const tensor_t *zero_points, int64_t axis, tensor_dtype dtype, tensor_t **out);
 
 // Converts a quantized tensor to float32: `(integer - zero_point) * scale`. Other tensors are
 // converted to float32.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_dequantize(const tensor_t *self, tensor_t **out);
 
 // Converts each quantized tensor of a list to float32. See `tensor_dequantize`.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_dequantize_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
 
-// Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32.
+// Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32. Other tensors are
+// an error.
 TENSOR_API tensor_status tensor_int_repr(const tensor_t *self, tensor_t **out);
 
-// Returns the scale of a tensor quantized per tensor.
+// Returns the scale of a tensor quantized per tensor. Other tensors are an error.
 TENSOR_API tensor_status tensor_q_scale(const tensor_t *self, double *out);
 
 // Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
 TENSOR_API tensor_status tensor_q_zero_point(const tensor_t *self, int64_t *out);
 
-// Returns a copy of the scales of a tensor quantized per channel, in float64.
+// Returns a copy of the scales of a tensor quantized per channel, in float64. Other tensors are an
+// error.
 TENSOR_API tensor_status tensor_q_per_channel_scales(const tensor_t *self, tensor_t **out);
 
-// Returns a copy of the zero points of a tensor quantized per channel, in int64.
+// Returns a copy of the zero points of a tensor quantized per channel, in int64. Other tensors are
+// an error.
 TENSOR_API tensor_status tensor_q_per_channel_zero_points(const tensor_t *self, tensor_t **out);
 
-// Returns the channel dimension of a tensor quantized per channel.
+// Returns the channel dimension of a tensor quantized per channel. Other tensors are an error.
 TENSOR_API tensor_status tensor_q_per_channel_axis(const tensor_t *self, int64_t *out);
 
-// Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine".
+// Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine". Other
+// tensors are an error.
 //
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_qscheme(const tensor_t *self, char **out);
 
 // Returns whether the tensor is quantized.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_quantized(const tensor_t *self, bool *out);
 
 // Creates a quantized tensor from integers of dtype uint8, int8 or int32, with one scale and zero
@@ -8781,34 +9738,39 @@ TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t
 TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point);
 
 // Simulates quantization of a floating-point tensor: quantizes as `tensor_quantize_per_tensor`
-// does, clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype. NaN remains NaN. The
-// gradient is 1 for elements in range and 0 elsewhere (straight-through estimator).
+// does, clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype: `(clamp(round(x /
+// scale) + zero_point, quant_min, quant_max) - zero_point) * scale`. NaN remains NaN. `scale` must
+// be positive, and `zero_point` in [`quant_min`, `quant_max`]. The gradient is 1 for elements in
+// range and 0 elsewhere (straight-through estimator).
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out);
 
 // Simulates quantization with a scale and a zero point that are tensors of one element, and receive
 // no gradient. See `tensor_fake_quantize_per_tensor_affine`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`. Meta tensors are an error, because the result
+// depends on values.
 TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out);
 
 // Simulates quantization as `tensor_fake_quantize_per_tensor_affine` does, and also returns a bool
 // mask of the elements in range.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: `output`: the dtype of `self`; `mask`: bool.
 TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_cachemask(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask);
 
 // Simulates quantization with a scale and a zero point for each index of dimension `axis`, which
 // receive no gradient. See `tensor_fake_quantize_per_tensor_affine`.
 //
-// Dtypes: floats.
+// Dtypes: floats. Result: the dtype of `self`. Meta tensors are an error, because the result
+// depends on values.
 TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **out);
 
 // Simulates quantization as `tensor_fake_quantize_per_channel_affine` does, and also returns a bool
 // mask of the elements in range.
 //
-// Dtypes: floats.
+// Dtypes: floats. Results: `output`: the dtype of `self`; `mask`: bool. Meta tensors are an error,
+// because the result depends on values.
 TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine_cachemask(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask);
 
 // Simulates quantization with learnable `scale` and `zero_point` of one element each, which receive
@@ -8817,13 +9779,15 @@ TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine_cachemask(const
 // for elements in range, and the bound minus the zero point elsewhere; that of the zero point is
 // minus the scale for elements out of range.
 //
-// Dtypes: floats. Default: `grad_factor` 1.0.
+// Dtypes: floats. Result: the dtype of `self`. Meta tensors are an error, because the result
+// depends on values. Default: `grad_factor` 1.0.
 TENSOR_API tensor_status tensor_fake_quantize_learnable_per_tensor_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t quant_min, int64_t quant_max, double grad_factor, tensor_t **out);
 
 // Simulates quantization with a learnable scale and zero point for each index of dimension `axis`.
 // See `tensor_fake_quantize_learnable_per_tensor_affine`.
 //
-// Dtypes: floats. Default: `grad_factor` 1.0.
+// Dtypes: floats. Result: the dtype of `self`. Meta tensors are an error, because the result
+// depends on values. Default: `grad_factor` 1.0.
 TENSOR_API tensor_status tensor_fake_quantize_learnable_per_channel_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, double grad_factor, tensor_t **out);
 
 // Computes the sum of two tensors quantized per tensor, with the same dtype, and quantizes it with
@@ -8856,7 +9820,7 @@ TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_
 // Computes the ReLU of `tensor_quantized_mul_scalar`.
 TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out);
 
-// Clamps a quantized tensor to the range [0, 6].
+// Applies ReLU6 to a quantized tensor: clamps it to the range [0, 6].
 TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t **out);
 
 // Concatenates quantized tensors along `dim`, quantized with `scale` and `zero_point` (default:
@@ -8905,44 +9869,60 @@ TENSOR_API tensor_status tensor_set_requires_grad(const tensor_t *self, bool req
 
 // Returns whether autograd computes the gradient of `self`, a leaf that requires grad or a result
 // computed from one.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_requires_grad(const tensor_t *self, bool *out);
 
 // Returns whether `self` is a leaf of the autograd graph: it has no grad_fn.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_leaf(const tensor_t *self, bool *out);
 
 // Returns the index of `self` among the outputs of its grad_fn; 0 for leaves.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_output_nr(const tensor_t *self, int64_t *out);
 
 // Returns the name of the grad_fn of `self`, such as AddBackward0; empty for leaves.
 //
-// Free `out` with tensor_string_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_grad_fn_name(const tensor_t *self, char **out);
 
 // Returns the gradient of `self` that `tensor_backward` accumulated, sharing its memory; none if
 // there is no gradient.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out);
 
 // Sets the gradient of `self`, which must have its dtype, device and shape, and shares its memory;
 // removes it if `grad` is omitted.
 //
-// Default: `grad` NULL.
+// Dtypes: bool, integers, floats and complex. Default: `grad` NULL.
 TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *grad);
 
 // Replaces the data of `self` by those of `data`: dtype, device, shape and memory. The autograd
 // graph of `self` is unchanged. Both must be strided, or of the same sparse layout and dtype, or
 // quantized; if `self` requires grad, `data` must be floating-point or complex. Operations that
 // saved a leaf use the new elements.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_set_data_(tensor_t *self, const tensor_t *data);
 
 // Makes `tensor_backward` also store the gradient of the non-leaf tensor `self`. Leaves always
 // store it.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self);
 
 // Returns whether `tensor_retain_grad` was called for the non-leaf tensor `self`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out);
 
 // Detaches `self` from the autograd graph, in place: it becomes a leaf that does not require grad.
 // A view is an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_detach_(tensor_t *self);
 
 // Computes the gradients of `tensors` with respect to the leaves of the autograd graph, and
@@ -8953,42 +9933,43 @@ TENSOR_API tensor_status tensor_detach_(tensor_t *self);
 // `create_graph` adds the backward pass to the autograd graph, for higher-order gradients, and
 // retains the graph by default. After an error, leaves keep the gradients that they received.
 //
-// Default: `gradients` NULL with `gradients_len` 0, `retain_graph` -1, `create_graph` false,
-// `inputs` NULL with `inputs_len` 0.
+// Dtypes: bool, integers, floats and complex. Default: `gradients` NULL with `gradients_len` 0,
+// `retain_graph` -1, `create_graph` false, `inputs` NULL with `inputs_len` 0.
 TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *const *gradients, int64_t gradients_len, int32_t retain_graph, bool create_graph, const tensor_t *const *inputs, int64_t inputs_len);
 
 // Computes and returns the gradients of `outputs` with respect to `inputs`, without accumulating
 // them in tensors. The other arguments are those of `tensor_backward`. If no output depends on an
 // input, it is an error, or returns none with `allow_unused`, or zeros with `materialize_grads`.
 //
-// Default: `grad_outputs` NULL with `grad_outputs_len` 0, `retain_graph` -1, `create_graph` false,
-// `allow_unused` false, `materialize_grads` false. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Default: `grad_outputs` NULL with `grad_outputs_len`
+// 0, `retain_graph` -1, `create_graph` false, `allow_unused` false, `materialize_grads` false. Free
+// `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len);
 
 // Returns the saved tensors that a backward pass from `outputs` to `inputs`, if given, would read,
 // each memory once, detached. A caller that runs a backward pass concurrently must not modify them
 // until it ends.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_graph_reads(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, tensor_t ***out, int64_t *out_len);
 
 // Returns the gradients that a backward pass from `outputs` to `inputs`, if given, would modify in
 // place: those of leaves, unless `capture` is true, and retained ones. `capture` describes a pass
 // of `tensor_autograd_grad`. See `tensor_graph_reads`.
 //
-// Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_graph_writes(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, bool capture, tensor_t ***out, int64_t *out_len);
 
 // Returns the node of the autograd graph that computed `self`; none for a leaf. A handle keeps the
 // saved tensors of the node, and the graph behind it.
 //
-// Free `out` with tensor_node_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_node_free.
 TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **out);
 
 // Returns where the gradient of `self`, which must require grad, flows: output `output` of its
 // grad_fn, or, for a leaf, output 0 of the AccumulateGrad node.
 //
-// Free `node` with tensor_node_free.
+// Dtypes: bool, integers, floats and complex. Free `node` with tensor_node_free.
 TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_t **node, int64_t *output);
 
 // Returns the name of a node of the autograd graph, such as AddBackward0.
@@ -9071,6 +10052,8 @@ TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out);
 // grad_fn, also after an in-place operator changes the grad_fn. `deleter` (optional) is called once
 // with `context` when the hook is removed or released, and not after an error. Returns the id of
 // the hook, for `tensor_remove_hook`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
 
 // Registers a hook that is called with the gradients of several `tensors`, which must require grad:
@@ -9078,10 +10061,14 @@ TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callb
 // not reach, or, with `first`, when the first is computed, with that one alone. The result of the
 // hook is ignored. `tensor_remove_hook` removes all registrations by the id. See
 // `tensor_register_hook`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *tensors, int64_t tensors_len, bool first, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
 
 // Registers a hook that is called with the leaf `self` after a backward pass has accumulated its
 // gradient. The result of the hook is ignored. See `tensor_register_hook`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
 
 // Registers a hook that is called after the node was executed in a backward pass, with the
@@ -9122,21 +10109,27 @@ TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void);
 // nothing and returns none. `deleter` (optional) is called once with `context` when the node is
 // released, immediately if there is none, and not after an error.
 //
-// Default: `outputs[i]` NULL, `saved[i]` NULL. Free `out` with tensor_node_free.
+// Dtypes: bool, integers, floats and complex. Default: `outputs[i]` NULL, `saved[i]` NULL. Free
+// `out` with tensor_node_free.
 TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out);
 
 // Adds a custom function to the autograd graph as `tensor_record_function` does, and returns a weak
 // reference to its node. See `tensor_node_weak`.
 //
-// Default: `outputs[i]` NULL, `saved[i]` NULL. Free `out` with tensor_node_free.
+// Dtypes: bool, integers, floats and complex. Default: `outputs[i]` NULL, `saved[i]` NULL. Free
+// `out` with tensor_node_free.
 TENSOR_API tensor_status tensor_record_function_weak(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out);
 
 // Returns the version counter of the storage of `self`, which counts in-place writes. A backward
 // pass requires that saved tensors have their version.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out);
 
 // Increments the version counter of the storage of `self`, for a write that was made without an
 // operator.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_increment_version(const tensor_t *self);
 
 // Enables or disables anomaly detection of autograd for the process. With `check_nan`, a derivative
@@ -9158,18 +10151,26 @@ TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void
 
 // Returns another handle to `self`, which shares its memory and autograd metadata, and has its
 // present shape and strides.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out);
 
 // Returns whether `other` is the gradient of `self`: it has the same memory, shape and strides.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out);
 
 // Returns a tensor that shares memory with `self`, detached, with a separate version counter:
 // autograd does not detect in-place writes to it.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out);
 
 // Returns whether `self` is an inference tensor: it was created in inference mode, or is a view of
 // such a tensor. It cannot be saved for a backward pass, and cannot be modified outside of
 // inference mode.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out);
 
 // ----------------------------------------------------------------------------- storages and memory
@@ -9179,41 +10180,47 @@ TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out);
 // resized. A matrix of a compressed sparse layout keeps the entries of the remaining rows (or
 // columns, for CSC and BSC), and its other size cannot shrink.
 //
-// Default: `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format);
 
 // Changes the shape of `self` to that of `the_template`, in place, as `tensor_resize_` does. The
 // memory format `preserve_format` copies that of `the_template`.
 //
-// Default: `memory_format` TENSOR_FORMAT_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format);
 
 // Makes `self` an empty tensor with a new storage, in place.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_set_(tensor_t *self);
 
 // Makes `self` a view of the storage of `source`, with its shape and strides, in place. The dtypes
 // must be equal.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source);
 
 // Makes `self` a view of the storage of `source`, with the given storage offset, shape and strides,
 // in place. Strides default to contiguous. A geometry outside of the storage is an error.
 //
-// Default: `stride` NULL with `stride_len` 0.
+// Dtypes: bool, integers, floats and complex. Default: `stride` NULL with `stride_len` 0.
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len);
 
 // Makes `self` a 1-D view of the whole storage `source`, in place.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source);
 
 // Makes `self` a view of the storage `source`, with the given storage offset, shape and strides, in
 // place. Strides default to contiguous. A geometry outside of the storage is an error.
 //
-// Default: `stride` NULL with `stride_len` 0.
+// Dtypes: bool, integers, floats and complex. Default: `stride` NULL with `stride_len` 0.
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len);
 
 // Creates a tensor of shape `size` from a copy of contiguous elements at `data`, in row-major
 // order. `data` may be NULL only if there are no elements. `dtype` defaults to the default dtype.
 //
-// Default: `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_from_data(const void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
 
 // Creates a tensor over external memory: `nbytes` bytes at `data`, without a copy. `stride`
@@ -9221,30 +10228,36 @@ TENSOR_API tensor_status tensor_from_data(const void *data, const int64_t *size,
 // once with `context`, from any thread, when the last tensor over the bytes is freed, and not after
 // an error. Writing to a tensor over `read_only` bytes is an error.
 //
-// Default: `stride` NULL with `stride_len` 0.
+// Dtypes: bool, integers, floats and complex. Default: `stride` NULL with `stride_len` 0.
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
 
 // Creates a tensor over external memory of `device`, which only that device accesses. See
 // `tensor_from_blob`.
 //
-// Default: `stride` NULL with `stride_len` 0.
+// Dtypes: bool, integers, floats and complex. Default: `stride` NULL with `stride_len` 0.
 TENSOR_API tensor_status tensor_from_blob_on(tensor_device device, void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
 
 // Returns the address of the first element; NULL for empty and meta tensors. The pointer is valid
 // until the storage is freed or resized.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out);
 
 // Returns whether the memory of the tensor is external and read-only.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out);
 
 // Returns the storage of `self`.
 //
-// Free `out` with tensor_storage_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_storage_free.
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out);
 
 // Exports the memory of `self` to an array of another library: returns a tensor that keeps the
 // memory alive, the address of the first element, and whether it is read-only. The storage can no
 // longer be resized or moved to shared memory.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void **data, bool *read_only);
 
 // Maps the first `size` elements of a file as a 1-D tensor. With `shared`, changes are written to
@@ -9252,30 +10265,40 @@ TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void
 // and the file must be long enough. The file must not be truncated while it is mapped: access to
 // missing bytes ends the process with a signal.
 //
-// Default: `shared` -1, `size` 0, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device`
-// tensor_device_default().
+// Dtypes: bool, integers, floats and complex. Default: `shared` -1, `size` 0, `dtype`
+// TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE, `device` tensor_device_default().
 TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, int64_t size, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Moves the storage of `self` to shared memory, which other processes can map, together with all
 // tensors over it. External memory is copied. An exported storage, whose memory an array of the
 // host language shares, is an error.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_share_memory_(tensor_t *self);
 
 // Returns whether other processes can map the memory of `self`; true for meta tensors, which have
 // none.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out);
 
 // Copies the CPU tensor `self` to page-locked (pinned) memory, which devices can copy from
 // asynchronously (`non_blocking`). Returns a pinned tensor unchanged. An error without a CUDA
 // device.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out);
 
 // Marks the memory of `self` as used by `stream`, so that it is not reused before the work
 // submitted to that stream is complete. Operators do this automatically; it is required for work of
 // other libraries.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_record_stream(const tensor_t *self, int64_t stream);
 
 // Returns whether the memory is page-locked (pinned).
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out);
 
 // Creates a storage of `nbytes` zero bytes. A storage on the meta device has a size and no bytes.
@@ -9391,24 +10414,26 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
 // Default: `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *tensors, int64_t *storages, int64_t *nbytes);
 
-// Formats the results of `tensor_memory_stats` and `tensor_memory_stats_of` as a table.
+// Returns a summary of the memory statistics of the CPU: the results of `tensor_memory_stats` and
+// `tensor_memory_stats_of` as a table.
 //
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_memory_summary(char **out);
 
-// Sets the peak of `tensor_memory_stats` to the bytes in use now.
+// Resets the peak memory statistics: sets the peak of `tensor_memory_stats` to the bytes in use
+// now.
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void);
 
-// Releases the bytes that are cached for reuse to the operating system.
+// Releases cached memory: the bytes that are cached for reuse are returned to the operating system.
 TENSOR_API tensor_status tensor_empty_cache(void);
 
 // Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0 means
-// no limit. The environment variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a
-// number with K, M, G or T for powers of 1024.
+// no limit, and a negative one is an error. The environment variable LIBTENSOR_MEMORY_LIMIT sets it
+// at the first call: bytes, or a number with K, M, G or T for powers of 1024.
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
 
 // Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
-// any thread; 1 is the next one, and 0 cancels. It serves tests of programs.
+// any thread; 1 is the next one, and 0 cancels. Programs test with it how they handle such errors.
 TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown);
 
 // ------------------------------------------------------------------------------------------- files
@@ -9427,18 +10452,18 @@ TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown);
 // occurrence of a tensor may also have attributes, as "state": {"dict": ...}, and "parameter": true
 // for a parameter that requires grad.
 //
-// Default: `compact` false.
+// Dtypes: bool, integers, floats and complex. Default: `compact` false.
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact);
 
 // Returns the contents of the file that `tensor_save` writes, as a 1-D uint8 tensor.
 //
-// Default: `compact` false.
+// Dtypes: bool, integers, floats and complex. Default: `compact` false.
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out);
 
 // Saves a dict of named tensors in PyTorch's format, as `tensor_save` does. There must be as many
 // names as tensors, all different.
 //
-// Default: `compact` false.
+// Dtypes: bool, integers, floats and complex. Default: `compact` false.
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact);
 
 // Loads a file in PyTorch's format (`torch.load` with weights_only): returns the JSON structure of
@@ -9453,137 +10478,164 @@ TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *n
 // Nothing is executed: globals other than those of tensors, storages and plain containers are an
 // error, and so are damaged files.
 //
-// Default: `map_location` NULL, `mmap` false. Free `structure` with tensor_string_free, `tensors`
-// with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Default: `map_location` NULL, `mmap` false. Free
+// `structure` with tensor_string_free, `tensors` with tensor_list_free.
 TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len);
 
 // Loads a file in PyTorch's format from memory, a contiguous uint8 tensor with the bytes of the
 // file. Returns the same as `tensor_load`.
 //
-// Default: `map_location` NULL. Free `structure` with tensor_string_free, `tensors` with
-// tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Default: `map_location` NULL. Free `structure` with
+// tensor_string_free, `tensors` with tensor_list_free.
 TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map_location, char **structure, tensor_t ***tensors, int64_t *tensors_len);
 
 // Loads a file in PyTorch's format with a dict of tensors under string keys, such as a state_dict:
 // returns the names and the tensors in the order of the dict. See `tensor_load`.
 //
-// Default: `map_location` NULL, `mmap` false. Free `names` with tensor_string_list_free, `tensors`
-// with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Default: `map_location` NULL, `mmap` false. Free
+// `names` with tensor_string_list_free, `tensors` with tensor_list_free.
 TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
 
 // Writes a zip archive of named records, the container of PyTorch's files; it replaces an existing
 // file atomically. Each record is a contiguous 1-D uint8 tensor, stored uncompressed and aligned to
 // 64 bytes; names must be unique. The archive depends only on names and records.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_archive_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *records, int64_t records_len);
 
 // Returns the contents of the archive that `tensor_archive_save` writes, as a 1-D uint8 tensor.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_archive_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *records, int64_t records_len, tensor_t **out);
 
 // Reads all records of a zip archive, compressed or not, as uint8 tensors, and verifies their
 // checksums. `mmap` maps the file: uncompressed records are read on first use, without
 // verification, writes are private to the process, and the file must not shrink meanwhile.
 //
-// Default: `mmap` false. Free `names` with tensor_string_list_free, `records` with
-// tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Default: `mmap` false. Free `names` with
+// tensor_string_list_free, `records` with tensor_list_free.
 TENSOR_API tensor_status tensor_archive_load(const char *path, bool mmap, char ***names, int64_t *names_len, tensor_t ***records, int64_t *records_len);
 
 // Reads all records of a zip archive in a contiguous uint8 tensor. See `tensor_archive_load`.
 //
-// Free `names` with tensor_string_list_free, `records` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `names` with tensor_string_list_free, `records`
+// with tensor_list_free.
 TENSOR_API tensor_status tensor_archive_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***records, int64_t *records_len);
 
 // Returns a pickle, a contiguous uint8 tensor, in which globals of the module `old`, and of its
 // submodules, are those of the module `new_`. Strings are unchanged. Nothing is imported or
 // executed.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_pickle_rename(const tensor_t *data, const char *old, const char *new_, tensor_t **out);
 
 // Saves named tensors to a safetensors file, which replaces an existing one atomically. `metadata`
 // is a JSON object of strings. Tensors that are not contiguous or share memory are written
 // separately. The format does not support complex128 and complex32.
 //
-// Default: `metadata` NULL.
+// Dtypes: bool, integers, floats and complex. Default: `metadata` NULL.
 TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata);
 
 // Returns the contents of the file that `tensor_safetensors_save_file` writes, as a 1-D uint8
 // tensor.
 //
-// Default: `metadata` NULL.
+// Dtypes: bool, integers, floats and complex. Default: `metadata` NULL.
 TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out);
 
 // Loads a safetensors file: all tensors, or those named in `only`, and its metadata, a JSON object
 // or "". `mmap` (default) maps the file: bytes are read on first use, writes are private to the
 // process, and the file must not shrink meanwhile. A file that violates the format is an error.
 //
-// Default: `only` NULL with `only_len` 0, `mmap` true. Free `names` with tensor_string_list_free,
-// `tensors` with tensor_list_free, `metadata` with tensor_string_free.
+// Dtypes: bool, integers, floats and complex. Default: `only` NULL with `only_len` 0, `mmap` true.
+// Free `names` with tensor_string_list_free, `tensors` with tensor_list_free, `metadata` with
+// tensor_string_free.
 TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata);
 
 // Loads the contents of a safetensors file, a contiguous uint8 tensor. See
 // `tensor_safetensors_load_file`.
 //
-// Free `names` with tensor_string_list_free, `tensors` with tensor_list_free, `metadata` with
-// tensor_string_free.
+// Dtypes: bool, integers, floats and complex. Free `names` with tensor_string_list_free, `tensors`
+// with tensor_list_free, `metadata` with tensor_string_free.
 TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata);
 
 // Maps a safetensors file without reading its data: returns the validated header in JSON, and the
 // tensors, except those of unsupported dtypes.
 //
-// Free `header` with tensor_string_free, `names` with tensor_string_list_free, `tensors` with
-// tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `header` with tensor_string_free, `names` with
+// tensor_string_list_free, `tensors` with tensor_list_free.
 TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
 
 // Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
 // not support bfloat16 and complex32.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self);
 
 // Returns the contents of the file that `tensor_npy_save` writes, as a 1-D uint8 tensor.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out);
 
 // Loads a tensor from a NumPy .npy file. Arrays in Fortran order keep their strides; big-endian
 // arrays are converted; arrays of dtype object are an error. `mmap` maps the file: bytes are read
 // on first use, and writes are private to the process.
 //
-// Default: `mmap` false.
+// Dtypes: bool, integers, floats and complex. Default: `mmap` false.
 TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t **out);
 
 // Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out);
 
 // Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
 // read it from a stream. For 12 bytes it returns the number of bytes that are required; for these,
 // the length of the file.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out);
 
 // Saves named tensors to a NumPy .npz file, uncompressed, which replaces an existing one
 // atomically.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len);
 
 // Returns the contents of the file that `tensor_npz_save` writes, as a 1-D uint8 tensor.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 
 // Loads all tensors of a NumPy .npz file, compressed or not, and verifies checksums.
 //
-// Free `names` with tensor_string_list_free, `tensors` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `names` with tensor_string_list_free, `tensors`
+// with tensor_list_free.
 TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
 
 // Loads all tensors from the contents of a NumPy .npz file, a contiguous uint8 tensor.
 //
-// Free `names` with tensor_string_list_free, `tensors` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Free `names` with tensor_string_list_free, `tensors`
+// with tensor_list_free.
 TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
 
 // Writes the bytes of a contiguous uint8 tensor to a file, which replaces an existing one
 // atomically after the bytes are on disk. Symbolic links are followed, and pipes and devices are
 // written to.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *data);
 
 // ---------------------------------------------------------------------------- queries and settings
 
-// Returns whether `self` is contiguous in `memory_format`.
+// Returns whether `self` is contiguous in memory in the order of `memory_format`, row-major by
+// default.
 //
-// Default: `memory_format` TENSOR_CONTIGUOUS.
+// Dtypes: bool, integers, floats and complex. Default: `memory_format` TENSOR_CONTIGUOUS.
 TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out);
 
 // Returns whether both tensors have the same storage, storage offset, shape, strides and dtype.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out);
 
 // Returns the number of devices of a type: 1 for "cpu" and "meta", the number of devices of the
@@ -9730,10 +10782,12 @@ TENSOR_API tensor_status tensor_event_handle(int64_t event, int64_t *out);
 
 // Returns the names of the dimensions, "" for an unnamed one.
 //
-// Free `out` with tensor_string_list_free.
+// Dtypes: bool, integers, floats and complex. Free `out` with tensor_string_list_free.
 TENSOR_API tensor_status tensor_names(const tensor_t *self, char ***out, int64_t *out_len);
 
 // Returns the dimension with the given name. An unknown name is an error, which lists the names.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_dim_by_name(const tensor_t *self, const char *name, int64_t *out);
 
 // Formats a tensor as PyTorch prints it: floats with `precision` digits, tensors of more than
@@ -9741,14 +10795,16 @@ TENSOR_API tensor_status tensor_dim_by_name(const tensor_t *self, const char *na
 // characters. `sci_mode` enables or disables scientific notation; by default it depends on the
 // elements.
 //
-// Default: `precision` 4, `threshold` 1000, `edgeitems` 3, `linewidth` 80, `sci_mode` -1. Free
-// `out` with tensor_string_free.
+// Dtypes: bool, integers, floats and complex. Default: `precision` 4, `threshold` 1000, `edgeitems`
+// 3, `linewidth` 80, `sci_mode` -1. Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out);
 
 // Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion.
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out);
 
 // Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out);
 // `tensor_result_type` with a scalar `tensor2`.
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out);
@@ -9832,14 +10888,16 @@ TENSOR_API tensor_status tensor_clear_autocast_cache(void);
 // available. The string ends at a NUL character.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
 
-// If `b` is true, warnings that are reported once by default (docs/warnings.md) are reported at
-// every occurrence. Applies to the process.
+// Sets whether warnings that are reported once by default (docs/warnings.md) are reported at every
+// occurrence: if `b` is true. Applies to the process.
 TENSOR_API tensor_status tensor_set_warn_always(bool b);
 
-// Returns whether warnings that are otherwise reported once are reported each time.
+// Returns whether warnings that are otherwise reported once are reported at every occurrence, as
+// `tensor_set_warn_always` sets.
 TENSOR_API tensor_status tensor_is_warn_always_enabled(bool *out);
 
-// Sets the number of threads that an operator may use, at least 1. Results do not depend on it.
+// Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
+// Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);
 
 // Returns the number of threads that an operator may use. Initially it is the first number of the
@@ -9871,18 +10929,28 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out);
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);
 
-// Returns whether the single element of `self` is nonzero. Other numbers of elements are an error.
+// Returns whether the single element of `self` is nonzero. A tensor with several elements, or none,
+// is an error.
+//
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values.
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
 
 // Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
 // See `tensor_conj`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out);
 
 // Returns whether `self` is a negated view, whose elements are negated when they are read. See
 // `tensor_neg_view`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);
 
-// Returns whether both tensors have the same shape.
+// Returns whether the two tensors have the same shape.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out);
 
 // Returns the level of the innermost transform of the calling thread; 0 outside of all.
@@ -9905,16 +10973,24 @@ TENSOR_API tensor_status tensor_vmap_end(int64_t level);
 
 // Returns a batched tensor of level `level`, which represents one batch element of `self` along
 // dimension `dim`. Shares memory with `self`.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_vmap_wrap(const tensor_t *self, int64_t dim, int64_t level, tensor_t **out);
 
 // Returns the tensor with all batch elements of the batched tensor `self`, along dimension `dim` of
 // the result; an unbatched tensor is expanded.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_vmap_unwrap(const tensor_t *self, int64_t dim, int64_t level, tensor_t **out);
 
 // Returns whether `self` is a batched tensor of the level.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_vmap_maps(const tensor_t *self, int64_t level, bool *out);
 
 // Returns the level of the innermost vmap in which `self` is batched; 0 for none.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_vmap_level(const tensor_t *self, int64_t *out);
 
 // Returns the `randomness` of the vmap of a level.
@@ -9924,6 +11000,8 @@ TENSOR_API tensor_status tensor_vmap_randomness(int64_t level, char **out);
 
 // Expands `self` to a batched tensor in all vmap levels of the thread, so that each batch element
 // has a separate gradient.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_vmap_spread(const tensor_t *self, tensor_t **out);
 
 // Begins forward-mode automatic differentiation in the calling thread, and returns its level, for
@@ -9942,16 +11020,24 @@ TENSOR_API tensor_status tensor_jvp_end(int64_t level);
 TENSOR_API tensor_status tensor_jvp_wrap(const tensor_t *primal, const tensor_t *tangent, int64_t level, tensor_t **out);
 
 // Returns `self` without its tangent of level `level`, sharing its memory.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_jvp_primal(const tensor_t *self, int64_t level, tensor_t **out);
 
 // Returns the tangent of `self` of level `level`, sharing its memory; none if it has no tangent.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_jvp_tangent(const tensor_t *self, int64_t level, tensor_t **out);
 
 // Returns the innermost level at which `self` has a tangent; 0 for none.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_jvp_level(const tensor_t *self, int64_t *out);
 
 // Returns `self` detached from the autograd graph, with its tangents, sharing the memory of both.
 // `tensor_detach` drops tangents as well.
+//
+// Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_jvp_detach(const tensor_t *self, tensor_t **out);
 
 // Returns `self` as an input of differentiation, sharing its memory: a leaf, or, with `keep`, a

@@ -176,71 +176,71 @@ var (
 
 // Mul implements the operator mul.
 //
-// Multiplies `self` by `other`, element by element. Shapes are broadcast.
+// Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
+// operands are combined by logical AND.
 func Mul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return mul.run(out, nil, self, other)
 }
 
 // Reciprocal implements the operator reciprocal.
 //
-// Computes the reciprocal `1 / self` of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the reciprocal `1 / self` of each element.
 func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return reciprocal.run(out, nil, self)
 }
 
 // Copysign implements the operator copysign.
 //
-// Returns the magnitude of `self` with the sign of `other`, element by element. Shapes are
-// broadcast.
+// Returns the magnitude of `self` with the sign of `other`, element by element: `|self|` or
+// `-|self|`. Shapes are broadcast.
 func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return copysign.run(out, nil, self, other)
 }
 
 // Eq implements the operator eq.
 //
-// Compares element by element whether `self` equals `other`. Shapes are broadcast. Returns a bool
-// tensor.
+// Tests element by element whether `self` equals `other`: `self == other`. Shapes are broadcast.
+// Returns a bool tensor.
 func Eq(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return eq.run(out, nil, self, other)
 }
 
 // Ne implements the operator ne.
 //
-// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
-// bool tensor.
+// Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
+// broadcast. Returns a bool tensor.
 func Ne(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return ne.run(out, nil, self, other)
 }
 
 // Lt implements the operator lt.
 //
-// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
-// bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 func Lt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lt.run(out, nil, self, other)
 }
 
 // Le implements the operator le.
 //
-// Compares element by element whether `self` is less than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than or equal to `other`: `self <= other`.
+// Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 func Le(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return le.run(out, nil, self, other)
 }
 
 // Gt implements the operator gt.
 //
-// Compares element by element whether `self` is greater than `other`. Shapes are broadcast.
-// Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 func Gt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return gt.run(out, nil, self, other)
 }
 
 // Ge implements the operator ge.
 //
-// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
+// Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 func Ge(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return ge.run(out, nil, self, other)
 }
@@ -255,40 +255,35 @@ func Signbit(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Sqrt implements the operator sqrt.
 //
-// Computes the square root of each element; NaN for negative real numbers. Integers and bool are
-// converted to the default dtype.
+// Computes the square root of each element; NaN for negative real numbers.
 func Sqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sqrt.run(out, nil, self)
 }
 
 // Rsqrt implements the operator rsqrt.
 //
-// Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
-// converted to the default dtype.
+// Computes the reciprocal square root of each element: `1 / sqrt(x)`.
 func Rsqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return rsqrt.run(out, nil, self)
 }
 
 // Exp implements the operator exp.
 //
-// Computes the exponential function of each element: `e**x`. Integers and bool are converted to
-// the default dtype.
+// Computes the exponential function of each element: `e**x`.
 func Exp(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return exp.run(out, nil, self)
 }
 
 // Exp2 implements the operator exp2.
 //
-// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-// dtype.
+// Computes 2 to the power of each element: `2**x`.
 func Exp2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return exp2.run(out, nil, self)
 }
 
 // Expm1 implements the operator expm1.
 //
-// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0.
 func Expm1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return expm1.run(out, nil, self)
 }
@@ -296,55 +291,49 @@ func Expm1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Log implements the operator log.
 //
 // Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
-// Integers and bool are converted to the default dtype.
 func Log(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log.run(out, nil, self)
 }
 
 // Log2 implements the operator log2.
 //
-// Computes the base-2 logarithm of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
 func Log2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log2.run(out, nil, self)
 }
 
 // Log10 implements the operator log10.
 //
-// Computes the base-10 logarithm of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
 func Log10(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log10.run(out, nil, self)
 }
 
 // Log1p implements the operator log1p.
 //
-// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+// below -1.
 func Log1p(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log1p.run(out, nil, self)
 }
 
 // Sin implements the operator sin.
 //
-// Computes the sine of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the sine of each element, an angle in radians.
 func Sin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sin.run(out, nil, self)
 }
 
 // Cos implements the operator cos.
 //
-// Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the cosine of each element, an angle in radians.
 func Cos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return cos.run(out, nil, self)
 }
 
 // Tan implements the operator tan.
 //
-// Computes the tangent of each element, an angle in radians. Integers and bool are converted to
-// the default dtype.
+// Computes the tangent of each element, an angle in radians.
 func Tan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tan.run(out, nil, self)
 }
@@ -352,7 +341,7 @@ func Tan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Asin implements the operator asin.
 //
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-// [-1, 1]. Integers and bool are converted to the default dtype.
+// [-1, 1].
 func Asin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return asin.run(out, nil, self)
 }
@@ -360,79 +349,73 @@ func Asin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Acos implements the operator acos.
 //
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
-// outside of [-1, 1]. Integers and bool are converted to the default dtype.
+// outside of [-1, 1].
 func Acos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return acos.run(out, nil, self)
 }
 
 // Atan implements the operator atan.
 //
-// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-// converted to the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians.
 func Atan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atan.run(out, nil, self)
 }
 
 // Sinh implements the operator sinh.
 //
-// Computes the hyperbolic sine of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
 func Sinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sinh.run(out, nil, self)
 }
 
 // Cosh implements the operator cosh.
 //
-// Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
 func Cosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return cosh.run(out, nil, self)
 }
 
 // Tanh implements the operator tanh.
 //
-// Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
 func Tanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tanh.run(out, nil, self)
 }
 
 // Asinh implements the operator asinh.
 //
-// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 func Asinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return asinh.run(out, nil, self)
 }
 
 // Acosh implements the operator acosh.
 //
-// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-// and bool are converted to the default dtype.
+// Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+// numbers below 1.
 func Acosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return acosh.run(out, nil, self)
 }
 
 // Atanh implements the operator atanh.
 //
-// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
-// 1]. Integers and bool are converted to the default dtype.
+// Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+// real numbers outside of [-1, 1].
 func Atanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atanh.run(out, nil, self)
 }
 
 // Sigmoid implements the operator sigmoid.
 //
-// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-// converted to the default dtype.
+// Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 func Sigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sigmoid.run(out, nil, self)
 }
 
 // Atan2 implements the operator atan2.
 //
-// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of
-// the point with y = `self` and x = `other`. Shapes are broadcast.
+// Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
+// radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 func Atan2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return atan2.run(out, nil, self, other)
 }
@@ -533,15 +516,15 @@ func NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 
 // NnHardsigmoid implements the operator nn.hardsigmoid.
 //
-// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
-// / 6`.
+// Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
+// `min(max(x + 3, 0), 6) / 6`.
 func NnHardsigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardsigmoid.run(out, nil, self)
 }
 
 // NnHardswish implements the operator nn.hardswish.
 //
-// Applies the hard swish to each element: `x * hardsigmoid(x)`.
+// Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
 func NnHardswish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardswish.run(out, nil, self)
 }
@@ -555,7 +538,8 @@ func NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // NnSilu implements the operator nn.silu.
 //
-// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
+// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
+// + exp(-x))`.
 func NnSilu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSilu.run(out, nil, self)
 }
@@ -569,7 +553,7 @@ func NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // NnMish implements the operator nn.mish.
 //
-// Applies the Mish activation to each element: `x * tanh(softplus(x))`.
+// Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
 func NnMish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnMish.run(out, nil, self)
 }
@@ -583,15 +567,14 @@ func NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // NnTanhshrink implements the operator nn.tanhshrink.
 //
-// Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
+// Applies the tanh shrinkage to each element: `x - tanh(x)`.
 func NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnTanhshrink.run(nil, nil, self)
 }
 
 // NnSoftsign implements the operator nn.softsign.
 //
-// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
-// dtype.
+// Applies the softsign function to each element: `x / (1 + |x|)`.
 func NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSoftsign.run(nil, nil, self)
 }
@@ -630,8 +613,8 @@ func Frac(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Erf implements the operator erf.
 //
-// Computes the error function of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+// from 0 to x.
 func Erf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erf.run(out, nil, self)
 }
@@ -639,23 +622,22 @@ func Erf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Erfc implements the operator erfc.
 //
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-// Integers and bool are converted to the default dtype.
 func Erfc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erfc.run(out, nil, self)
 }
 
 // Erfinv implements the operator erfinv.
 //
-// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-// are converted to the default dtype.
+// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
+// and 1, and NaN outside of [-1, 1].
 func Erfinv(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erfinv.run(out, nil, self)
 }
 
 // Lgamma implements the operator lgamma.
 //
-// Computes the natural logarithm of the absolute value of the gamma function of each element.
-// Integers and bool are converted to the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element:
+// `log(|gamma(x)|)`; inf for 0 and negative integers.
 func Lgamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return lgamma.run(out, nil, self)
 }
@@ -663,15 +645,15 @@ func Lgamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Digamma implements the operator digamma.
 //
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element. Integers and bool are converted to the default dtype.
+// element; -inf for 0, and NaN for negative integers.
 func Digamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return digamma.run(out, nil, self)
 }
 
 // I0 implements the operator i0.
 //
-// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 func I0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return i0.run(out, nil, self)
 }
@@ -679,38 +661,39 @@ func I0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Sinc implements the operator sinc.
 //
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-// Integers and bool are converted to the default dtype.
 func Sinc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sinc.run(out, nil, self)
 }
 
 // Igamma implements the operator igamma.
 //
-// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
+// the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
+// negative arguments. Shapes are broadcast.
 func Igamma(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return igamma.run(out, nil, self, other)
 }
 
 // Igammac implements the operator igammac.
 //
-// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
+// `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 func Igammac(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return igammac.run(out, nil, self, other)
 }
 
 // Logaddexp implements the operator logaddexp.
 //
-// Computes `log(exp(self) + exp(other))`, element by element, without overflow. Shapes are
-// broadcast.
+// Computes the logarithm of the sum of exponentials, element by element, without overflow:
+// `log(exp(self) + exp(other))`. Shapes are broadcast.
 func Logaddexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logaddexp.run(out, nil, self, other)
 }
 
 // Logaddexp2 implements the operator logaddexp2.
 //
-// Computes `log2(2**self + 2**other)`, element by element, without overflow. Shapes are broadcast.
+// Computes the base-2 logarithm of the sum of powers of 2, element by element, without overflow:
+// `log2(2**self + 2**other)`. Shapes are broadcast.
 func Logaddexp2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logaddexp2.run(out, nil, self, other)
 }
@@ -733,7 +716,8 @@ func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Lcm implements the operator lcm.
 //
-// Computes the least common multiple of integers, element by element. Shapes are broadcast.
+// Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
+// an operand is 0. Shapes are broadcast.
 func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lcm.run(out, nil, self, other)
 }
@@ -749,7 +733,7 @@ func SpecialXlog1py(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialZeta implements the operator special.zeta.
 //
 // Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k
-// >= 0. Shapes are broadcast.
+// >= 0; inf for `self` = 1, and NaN for `self` < 1. Shapes are broadcast.
 func SpecialZeta(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialZeta.run(out, nil, self, other)
 }
@@ -757,7 +741,7 @@ func SpecialZeta(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialEntr implements the operator special.entr.
 //
 // Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative
-// numbers. Integers and bool are converted to the default dtype.
+// numbers.
 func SpecialEntr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialEntr.run(out, nil, self)
 }
@@ -765,7 +749,6 @@ func SpecialEntr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialErfcx implements the operator special.erfcx.
 //
 // Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
-// Integers and bool are converted to the default dtype.
 func SpecialErfcx(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialErfcx.run(out, nil, self)
 }
@@ -773,7 +756,7 @@ func SpecialErfcx(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialNdtr implements the operator special.ndtr.
 //
 // Computes the cumulative distribution function of the standard normal distribution for each
-// element. Integers and bool are converted to the default dtype.
+// element: `(1 + erf(x / sqrt(2))) / 2`.
 func SpecialNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialNdtr.run(out, nil, self)
 }
@@ -781,8 +764,7 @@ func SpecialNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialLogNdtr implements the operator special.log_ndtr.
 //
 // Computes the logarithm of the cumulative distribution function of the standard normal
-// distribution for each element, accurate in both tails. Integers and bool are converted to the
-// default dtype.
+// distribution for each element, `log(ndtr(x))`, accurate in both tails.
 func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLogNdtr.run(out, nil, self)
 }
@@ -790,8 +772,7 @@ func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialNdtri implements the operator special.ndtri.
 //
 // Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
-// each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers and bool are converted to
-// the default dtype.
+// each element: -inf for 0, inf for 1, NaN outside of [0, 1].
 func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialNdtri.run(out, nil, self)
 }
@@ -799,15 +780,14 @@ func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialI0e implements the operator special.i0e.
 //
 // Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
-// element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
+// element: `exp(-|x|) * i0(x)`.
 func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI0e.run(out, nil, self)
 }
 
 // SpecialI1 implements the operator special.i1.
 //
-// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI1.run(out, nil, self)
 }
@@ -815,23 +795,21 @@ func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialI1e implements the operator special.i1e.
 //
 // Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
-// element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
+// element: `exp(-|x|) * i1(x)`.
 func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI1e.run(out, nil, self)
 }
 
 // SpecialBesselJ0 implements the operator special.bessel_j0.
 //
-// Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
-// converted to the default dtype.
+// Computes the Bessel function of the first kind of order 0 of each element.
 func SpecialBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ0.run(out, nil, self)
 }
 
 // SpecialBesselJ1 implements the operator special.bessel_j1.
 //
-// Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
-// converted to the default dtype.
+// Computes the Bessel function of the first kind of order 1 of each element.
 func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ1.run(out, nil, self)
 }
@@ -839,7 +817,7 @@ func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialBesselY0 implements the operator special.bessel_y0.
 //
 // Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-// negative numbers. Integers and bool are converted to the default dtype.
+// negative numbers.
 func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY0.run(out, nil, self)
 }
@@ -847,7 +825,7 @@ func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialBesselY1 implements the operator special.bessel_y1.
 //
 // Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-// negative numbers. Integers and bool are converted to the default dtype.
+// negative numbers.
 func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY1.run(out, nil, self)
 }
@@ -855,7 +833,7 @@ func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 //
 // Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-// NaN for negative numbers. Integers and bool are converted to the default dtype.
+// NaN for negative numbers.
 func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK0.run(out, nil, self)
 }
@@ -863,7 +841,7 @@ func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 //
 // Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-// NaN for negative numbers. Integers and bool are converted to the default dtype.
+// NaN for negative numbers.
 func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK1.run(out, nil, self)
 }
@@ -871,8 +849,7 @@ func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 //
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-// the default dtype.
+// element, times `exp(x)`; inf for 0, NaN for negative numbers.
 func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialScaledModifiedBesselK0.run(out, nil, self)
 }
@@ -880,8 +857,7 @@ func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, er
 // SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 //
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-// the default dtype.
+// element, times `exp(x)`; inf for 0, NaN for negative numbers.
 func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialScaledModifiedBesselK1.run(out, nil, self)
 }
@@ -889,7 +865,7 @@ func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, er
 // SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 //
 // Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-// x`, and 1 for 0. Integers and bool are converted to the default dtype.
+// x`, and 1 for 0.
 func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialSphericalBesselJ0.run(out, nil, self)
 }
@@ -897,7 +873,7 @@ func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) 
 // SpecialAiryAi implements the operator special.airy_ai.
 //
 // Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
-// represented. Integers and bool are converted to the default dtype.
+// represented.
 func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialAiryAi.run(out, nil, self)
 }
@@ -905,8 +881,7 @@ func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 //
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialT.run(out, nil, x, n)
 }
@@ -914,8 +889,7 @@ func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 //
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialU.run(out, nil, x, n)
 }
@@ -923,8 +897,7 @@ func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 //
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialV.run(out, nil, x, n)
 }
@@ -932,8 +905,7 @@ func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 //
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialW.run(out, nil, x, n)
 }
@@ -943,7 +915,7 @@ func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
 // with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialH.run(out, nil, x, n)
 }
@@ -953,7 +925,7 @@ func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error)
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
 // with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialHe.run(out, nil, x, n)
 }
@@ -962,7 +934,7 @@ func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 //
 // Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-// accurate. Shapes are broadcast. Integers and bool are converted to the default dtype.
+// accurate. Shapes are broadcast.
 func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLaguerrePolynomialL.run(out, nil, x, n)
 }
@@ -971,7 +943,7 @@ func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 //
 // Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
-// are broadcast. Integers and bool are converted to the default dtype.
+// are broadcast.
 func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLegendrePolynomialP.run(out, nil, x, n)
 }
@@ -980,7 +952,6 @@ func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 //
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialT.run(out, nil, x, n)
 }
@@ -989,7 +960,6 @@ func SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tenso
 //
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialU.run(out, nil, x, n)
 }
@@ -998,7 +968,6 @@ func SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tenso
 //
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialV.run(out, nil, x, n)
 }
@@ -1007,7 +976,6 @@ func SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tenso
 //
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialW.run(out, nil, x, n)
 }

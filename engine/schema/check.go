@@ -12,7 +12,7 @@ import (
 
 // check returns an error for an invalid schema.
 func (o *Operator) check(kernels map[string]string) error {
-	for _, check := range []func() error{o.checkWords, o.checkIntegers, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule} {
+	for _, check := range []func() error{o.checkWords, o.checkIntegers, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule, o.checkExamples} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -36,8 +36,10 @@ func (o *Operator) checkWords() error {
 	if _, ok := DTypeSets[o.DTypes]; !ok {
 		return fmt.Errorf("dtypes %q is not a known set", o.DTypes)
 	}
-	if _, ok := Promotions[o.Promotion]; !ok && o.Promotion != "" {
-		return fmt.Errorf("promotion %q is not a known rule", o.Promotion)
+	if rules := o.Results(); o.Promotion != "" && len(rules) != 1+strings.Count(o.Promotion, ", ") {
+		return fmt.Errorf("promotion %q is not a known rule, or a list of them", o.Promotion)
+	} else if len(rules) > 1 && len(rules) != len(o.Returns) {
+		return fmt.Errorf("promotion %q has a rule for each result, and there are %d results", o.Promotion, len(o.Returns))
 	}
 	for i, tag := range o.Tags {
 		if _, ok := Tags[tag]; !ok {
@@ -144,6 +146,19 @@ func (o *Operator) checkVariants() error {
 	inplace := strings.HasSuffix(o.Name, "_")
 	if inplace != (len(o.Args) > 0 && o.Args[0].Mutated) {
 		return fmt.Errorf("a name ends in _ where the operator changes its first argument, Tensor(a!), and only there")
+	}
+	return nil
+}
+
+// checkExamples checks that the examples of an operator that users call have calls of it.
+func (o *Operator) checkExamples() error {
+	leaf := o.Name[strings.LastIndex(o.Name, ".")+1:]
+	switch {
+	case o.Python.Internal:
+	case o.Example != "" && !strings.Contains(o.Example, leaf+"("):
+		return fmt.Errorf("the example has no call of %s", leaf)
+	case o.ExampleInPlace != "" && (!o.Has("inplace") || !strings.Contains(o.ExampleInPlace, "."+leaf+"_(")):
+		return fmt.Errorf("example_inplace goes with the variant inplace, and has a call of %s_", leaf)
 	}
 	return nil
 }

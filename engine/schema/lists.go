@@ -46,7 +46,7 @@ func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 	if inplace {
 		name, result = o.Name+"_", "()"
 		params = strings.Replace(params, "Tensor[] ", "Tensor(a!)[] ", 1)
-		e.DTypes, e.Promotion = dtypesInPlace(o), ""
+		e.DTypes, e.Promotion = o.DTypesInPlace(), ""
 		e.Go = Camel(o.Name+"."+overload, true) + "InPlace"
 		e.Doc = fmt.Sprintf("Computes `%s` for each tensor of the list `self`%s, in place. If the shapes or dtypes of an item are not supported, "+
 			"returns an error and changes nothing.\n\n", o.EachOf, others)
@@ -64,10 +64,12 @@ func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 var floatsOf = map[string]string{"all": "floats_complex", "numbers": "floats_complex", "signed": "floats_complex", "floating_complex": "floats_complex",
 	"ordered": "floats", "reals": "floats", "floating": "floats", "wide_floating_complex": "wide", "wide_floating": "doubles"}
 
-// dtypesInPlace returns the dtypes that an operator takes in place: those of its results.
-func dtypesInPlace(o *Operator) string {
+// DTypesInPlace returns the dtypes that an operator takes in place: those of its results.
+func (o *Operator) DTypesInPlace() string {
 	floats, found := floatsOf[o.DTypes]
 	switch {
+	case o.Promotion == "float64 or complex128":
+		return "wide_doubles"
 	case o.Promotion == "real":
 		return "reals"
 	case found && strings.HasSuffix(o.Promotion, "_float"):

@@ -154,6 +154,11 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 	return nil
 }
 
+// DocInPlace returns the documentation of the in-place form of the operator, without sentences about a view or a copy.
+func (o *Operator) DocInPlace() string {
+	return strings.Replace(aboutView.ReplaceAllString(o.Doc, ""), "Returns a copy of `self`", "Returns `self`", 1)
+}
+
 // aboutView matches sentences about shared memory in the documentation of a view.
 var aboutView = regexp.MustCompile(`,\s+as\s+a\s+view|\s+Returns\s+(?:a\s+)?views?\.|\s+Shares\s+memory\s+with\s+the\s+tensor\.`)
 

@@ -20,7 +20,7 @@ type Operator struct {
 	Variants    []string    `yaml:"variants"`  // function, method, inplace, out
 	Category    string      `yaml:"category"`  // pointwise, reduction, view, ...
 	DTypes      string      `yaml:"dtypes"`    // all, numbers, reals, floating, ...
-	Promotion   string      `yaml:"promotion"` // how the result's dtype follows from the operands'
+	Promotion   string      `yaml:"promotion"` // how the result's dtype follows from the operands': one rule, or one for each result, separated by commas
 	Kernel      string      `yaml:"kernel"`    // kernel of an elementwise operator
 	Runs        []string    `yaml:"runs"`      // of Runs
 	Tags        []string    `yaml:"tags"`      // of Tags
@@ -37,6 +37,8 @@ type Operator struct {
 	Derivatives Derivatives `yaml:"derivatives"`
 	Doc         string      `yaml:"doc"`
 	Example     string      `yaml:"example"`
+
+	ExampleInPlace string `yaml:"example_inplace"` // of the in-place form, if the example with calls of that form has another result
 
 	file     string
 	copied   *Operator // the entry that copy_of names
@@ -150,6 +152,7 @@ var DTypeSets = map[string]DTypeSet{
 	"int64":            {"int64", func(d dtype.DType) bool { return d == dtype.Int64 }},
 	"bits":             {"bool and integers", func(d dtype.DType) bool { return d.Category() < dtype.Floating }},
 	"floats":           {"floats", dtype.DType.IsFloatingPoint},
+	"float32":          {"float32", func(d dtype.DType) bool { return d == dtype.Float32 }},
 	"floats_int64":     {"floats and int64", func(d dtype.DType) bool { return d == dtype.Int64 || d.IsFloatingPoint() }},
 	"floats_uint8":     {"floats and uint8", func(d dtype.DType) bool { return d == dtype.Uint8 || d.IsFloatingPoint() }},
 	"floats_complex":   {"floats and complex", func(d dtype.DType) bool { return d.Category() >= dtype.Floating }},
@@ -164,7 +167,8 @@ var DTypeSets = map[string]DTypeSet{
 		func(d dtype.DType) bool { return wide(floating(d)) && !d.IsComplex() }},
 	"wide_floating_complex": {"float32, float64, complex64 and complex128; integers and bool are converted to the default dtype",
 		func(d dtype.DType) bool { return wide(floating(d)) }},
-	"none": {"no tensor data", func(dtype.DType) bool { return false }},
+	"wide_doubles": {"float64 and complex128", func(d dtype.DType) bool { return d == dtype.Float64 || d == dtype.Complex128 }},
+	"none":         {"no tensor data", func(dtype.DType) bool { return false }},
 }
 
 // Accepts reports whether the operator takes operands of dtype d, or makes tensors of it.
@@ -183,14 +187,23 @@ type Promotion struct {
 // Promotions are the names that an entry's promotion may have. A test of engine/ops compares.
 var Promotions = map[string]Promotion{
 	"promote":       {"the promoted dtype", func(d dtype.DType) dtype.DType { return d }, "promote", "T"},
-	"promote_float": {"the promoted dtype, the default dtype for integers and bool", floating, "promoteFloat", "T"},
-	"promote_int": {Text: "the promoted dtype, int64 for bool", Result: func(d dtype.DType) dtype.DType {
+	"promote_float": {"the promoted dtype; the default dtype for integers and bool", floating, "promoteFloat", "T"},
+	"promote_int": {Text: "the promoted dtype; int64 for bool", Result: func(d dtype.DType) dtype.DType {
 		if d == dtype.Bool {
 			return dtype.Int64
 		}
 		return d
 	}},
-	"bool": {"bool", func(dtype.DType) dtype.DType { return dtype.Bool }, "compare", "b"},
+	"bool":  {"bool", func(dtype.DType) dtype.DType { return dtype.Bool }, "compare", "b"},
+	"same":  {Text: "the dtype of the first operand", Result: func(d dtype.DType) dtype.DType { return d }},
+	"int32": {Text: "int32", Result: func(dtype.DType) dtype.DType { return dtype.Int32 }},
+	"int64": {Text: "int64", Result: func(dtype.DType) dtype.DType { return dtype.Int64 }},
+	"accumulate": {Text: "the promoted dtype; int64 for integers and bool, but uint64 for uint64", Result: func(d dtype.DType) dtype.DType {
+		if d.Category() < dtype.Floating && d != dtype.Uint64 {
+			return dtype.Int64
+		}
+		return d
+	}},
 	"real": {"the promoted dtype; the corresponding real dtype for complex", dtype.DType.ToReal, "realOf", "R"},
 	"real_float": {
 		Text:   "the promoted dtype; the corresponding real dtype for complex, the default dtype for integers and bool",
@@ -198,15 +211,26 @@ var Promotions = map[string]Promotion{
 	},
 	"complex": {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex, "complexOf", "C"},
 	"complex_float": {
-		Text:   "the complex counterpart of the promoted dtype, that of the default dtype for integers and bool",
+		Text:   "the complex counterpart of the promoted dtype; that of the default dtype for integers and bool",
 		Result: func(d dtype.DType) dtype.DType { return floating(d).ToComplex() },
 	},
-	"float64 or complex128": {Text: "float64, complex128 for complex operands", Result: func(d dtype.DType) dtype.DType {
+	"float64 or complex128": {Text: "float64; complex128 for complex operands", Result: func(d dtype.DType) dtype.DType {
 		if d.IsComplex() {
 			return dtype.Complex128
 		}
 		return dtype.Float64
 	}},
+}
+
+// Results returns the promotions of the results: one for all, or one for each.
+func (o *Operator) Results() []Promotion {
+	var rules []Promotion
+	for name := range strings.SplitSeq(o.Promotion, ", ") {
+		if rule, ok := Promotions[name]; ok {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
 }
 
 // wide reports whether the parts of floats and complex numbers have 32 bits or more.

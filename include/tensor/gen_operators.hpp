@@ -473,7 +473,7 @@ struct MemoryStatsOfResult {
 
 // Adds `alpha` times `other` to `self`, element by element: `self + alpha * other`. Shapes are
 // broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
-// integer, floating-point, complex) must not be higher.
+// integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
 inline Tensor add(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_add_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_add(self.get(), other.get(), alpha.get(), out.put()));
@@ -533,7 +533,8 @@ inline Tensor rsub(const Tensor &self, const Operand &other, const Scalar &alpha
   return out.take();
 }
 
-// Multiplies `self` by `other`, element by element. Shapes are broadcast.
+// Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
+// operands are combined by logical AND.
 inline Tensor mul(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_mul_scalar(self.get(), other.number(), out.put()) : ::tensor_mul(self.get(), other.get(), out.put()));
@@ -549,7 +550,8 @@ inline void mul_out(const Tensor &out, const Operand &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_mul_scalar_out(self.get(), other.number(), out.get()) : ::tensor_mul_out(self.get(), other.get(), out.get()));
 }
 
-// Multiplies `self` by `other`, element by element. Shapes are broadcast.
+// Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
+// operands are combined by logical AND.
 //
 // Alias of `mul`.
 inline Tensor multiply(const Operand &self, const Operand &other) {
@@ -567,11 +569,11 @@ inline void multiply_out(const Tensor &out, const Operand &self, const Operand &
   detail::check(other.is_number() ? ::tensor_multiply_scalar_out(self.get(), other.number(), out.get()) : ::tensor_multiply_out(self.get(), other.get(), out.get()));
 }
 
-// Divides `self` by `other`, element by element. Shapes are broadcast.
+// Divides `self` by `other`, element by element: `self / other`. Shapes are broadcast.
 //
-// By default, performs true division: integers and bool are converted to the default dtype.
-// `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-// integers remain integers, complex numbers are an error, and so is integer division by 0.
+// By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+// "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+// integers, complex numbers are an error, and so is integer division by 0.
 inline Tensor div(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_div_scalar(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.put()) : ::tensor_div(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.put()));
@@ -587,11 +589,11 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.get()));
 }
 
-// Divides `self` by `other`, element by element. Shapes are broadcast.
+// Divides `self` by `other`, element by element: `self / other`. Shapes are broadcast.
 //
-// By default, performs true division: integers and bool are converted to the default dtype.
-// `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-// integers remain integers, complex numbers are an error, and so is integer division by 0.
+// By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+// "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+// integers, complex numbers are an error, and so is integer division by 0.
 //
 // Alias of `div`.
 inline Tensor divide(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
@@ -609,8 +611,8 @@ inline void divide_out(const Tensor &out, const Operand &self, const Operand &ot
   detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.get()));
 }
 
-// Divides `self` by `other`, element by element, without rounding. Equivalent to `div` without a
-// rounding mode.
+// Divides `self` by `other`, element by element, without rounding: `self / other`. Shapes are
+// broadcast. Equivalent to `div` without a rounding mode.
 inline Tensor true_divide(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_true_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_true_divide(self.get(), other.get(), out.put()));
@@ -626,8 +628,8 @@ inline void true_divide_out(const Tensor &out, const Operand &self, const Operan
   detail::check(other.is_number() ? ::tensor_true_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_true_divide_out(self.get(), other.get(), out.get()));
 }
 
-// Divides `self` by `other`, element by element, and rounds towards minus infinity. Shapes are
-// broadcast. Integers remain integers; integer division by 0 is an error.
+// Divides `self` by `other`, element by element, and rounds towards minus infinity: `floor(self /
+// other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
 inline Tensor floor_divide(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_floor_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_floor_divide(self.get(), other.get(), out.put()));
@@ -644,7 +646,8 @@ inline void floor_divide_out(const Tensor &out, const Operand &self, const Opera
 }
 
 // Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
-// `self - floor(self / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
+// `self - floor(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN; an integer
+// modulo 0 is an error.
 inline Tensor remainder(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_remainder_scalar(self.get(), other.number(), out.put()) : ::tensor_remainder(self.get(), other.get(), out.put()));
@@ -660,8 +663,9 @@ inline void remainder_out(const Tensor &out, const Operand &self, const Operand 
   detail::check(other.is_number() ? ::tensor_remainder_scalar_out(self.get(), other.number(), out.get()) : ::tensor_remainder_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the remainder of truncated division, element by element, with the sign of `self`, as C's
-// `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
+// Computes the remainder of truncated division, element by element, with the sign of `self`, as
+// fmod in C: `self - trunc(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN;
+// an integer modulo 0 is an error.
 inline Tensor fmod(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_fmod_scalar(self.get(), other.number(), out.put()) : ::tensor_fmod(self.get(), other.get(), out.put()));
@@ -677,9 +681,10 @@ inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_fmod_scalar_out(self.get(), other.number(), out.get()) : ::tensor_fmod_out(self.get(), other.get(), out.get()));
 }
 
-// Raises `self` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
-// around. Integers to a negative scalar exponent are an error; negative elements of an integer
-// exponent tensor return 0, except for the bases 1 and -1.
+// Raises `self` to the power `exponent`, element by element: `self**exponent`. Shapes are
+// broadcast. Integers wrap around on overflow. An integer tensor with a negative integer scalar as
+// exponent is an error; in an exponent tensor of integers, negative elements return 0, except for
+// the bases 1 and -1.
 inline Tensor pow(const Operand &self, const Operand &exponent) {
   detail::Result<Tensor> out;
   detail::check(exponent.is_number() ? ::tensor_pow_scalar(self.get(), exponent.number(), out.put()) : ::tensor_pow(self.get(), exponent.get(), out.put()));
@@ -695,8 +700,9 @@ inline void pow_out(const Tensor &out, const Operand &self, const Operand &expon
   detail::check(exponent.is_number() ? ::tensor_pow_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_pow_out(self.get(), exponent.get(), out.get()));
 }
 
-// Raises `self` to the power `exponent` in float64, or in complex128 if an operand is complex.
-// Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
+// Raises `self` to the power `exponent`, element by element, in float64, or in complex128 if an
+// operand is complex: `self**exponent`. Shapes are broadcast. In-place and `out` forms require a
+// tensor of that dtype.
 inline Tensor float_power(const Operand &self, const Operand &exponent) {
   detail::Result<Tensor> out;
   detail::check(exponent.is_number() ? ::tensor_float_power_scalar(self.get(), exponent.number(), out.put()) : ::tensor_float_power(self.get(), exponent.get(), out.put()));
@@ -713,7 +719,7 @@ inline void float_power_out(const Tensor &out, const Operand &self, const Operan
 }
 
 // Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-// error.
+// error; use `logical_not`.
 inline Tensor neg(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_neg(self.get(), out.put()));
@@ -730,7 +736,7 @@ inline void neg_out(const Tensor &out, const Tensor &self) {
 }
 
 // Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-// error.
+// error; use `logical_not`.
 //
 // Alias of `neg`.
 inline Tensor negative(const Tensor &self) {
@@ -755,7 +761,7 @@ inline Tensor positive(const Tensor &self) {
   return out.take();
 }
 
-// Computes the square of each element. Integers wrap around; bool is converted to int64.
+// Computes the square of each element: `self * self`. Integers wrap around on overflow.
 inline Tensor square(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_square(self.get(), out.put()));
@@ -771,8 +777,7 @@ inline void square_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_square_out(self.get(), out.get()));
 }
 
-// Computes the reciprocal `1 / self` of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the reciprocal `1 / self` of each element.
 inline Tensor reciprocal(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_reciprocal(self.get(), out.put()));
@@ -788,8 +793,9 @@ inline void reciprocal_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_reciprocal_out(self.get(), out.get()));
 }
 
-// Computes the absolute value of each element. That of a complex number is real. The most negative
-// integer has no absolute value, and is returned unchanged.
+// Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2 +
+// im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent its
+// absolute value.
 inline Tensor abs(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_abs(self.get(), out.put()));
@@ -805,8 +811,9 @@ inline void abs_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_abs_out(self.get(), out.get()));
 }
 
-// Computes the absolute value of each element. That of a complex number is real. The most negative
-// integer has no absolute value, and is returned unchanged.
+// Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2 +
+// im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent its
+// absolute value.
 //
 // Alias of `abs`.
 inline Tensor absolute(const Tensor &self) {
@@ -856,8 +863,8 @@ inline void sgn_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sgn_out(self.get(), out.get()));
 }
 
-// Returns the magnitude of `self` with the sign of `other`, element by element. Shapes are
-// broadcast.
+// Returns the magnitude of `self` with the sign of `other`, element by element: `|self|` or
+// `-|self|`. Shapes are broadcast.
 inline Tensor copysign(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_copysign_scalar(self.get(), other.number(), out.put()) : ::tensor_copysign(self.get(), other.get(), out.put()));
@@ -889,8 +896,8 @@ inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &ten
   detail::check(::tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
 
-// Computes `self + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
-// and `tensor2` must not both be integers.
+// Computes `self + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
+// `tensor1` and `tensor2` are an error.
 inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addcdiv(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
@@ -906,8 +913,8 @@ inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &ten
   detail::check(::tensor_addcdiv_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
 
-// Interpolates linearly: `self + weight * (end - self)`, element by element. Shapes are broadcast.
-// The tensors must have the same dtype.
+// Interpolates linearly between `self` and `end`, element by element: `self + weight * (end -
+// self)`. Shapes are broadcast. The tensors must have the same dtype.
 inline Tensor lerp(const Tensor &self, const Tensor &end, const Operand &weight) {
   detail::Result<Tensor> out;
   detail::check(weight.is_number() ? ::tensor_lerp_scalar(self.get(), end.get(), weight.number(), out.put()) : ::tensor_lerp(self.get(), end.get(), weight.get(), out.put()));
@@ -1336,8 +1343,8 @@ inline bool is_inference(const Tensor &self) {
   return out.take();
 }
 
-// Compares element by element whether `self` equals `other`. Shapes are broadcast. Returns a bool
-// tensor.
+// Tests element by element whether `self` equals `other`: `self == other`. Shapes are broadcast.
+// Returns a bool tensor.
 inline Tensor eq(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_eq_scalar(self.get(), other.number(), out.put()) : ::tensor_eq(self.get(), other.get(), out.put()));
@@ -1353,8 +1360,8 @@ inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_eq_scalar_out(self.get(), other.number(), out.get()) : ::tensor_eq_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
-// bool tensor.
+// Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
+// broadcast. Returns a bool tensor.
 inline Tensor ne(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_ne_scalar(self.get(), other.number(), out.put()) : ::tensor_ne(self.get(), other.get(), out.put()));
@@ -1370,8 +1377,8 @@ inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_ne_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ne_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
-// bool tensor.
+// Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
+// broadcast. Returns a bool tensor.
 //
 // Alias of `ne`.
 inline Tensor not_equal(const Tensor &self, const Operand &other) {
@@ -1389,8 +1396,8 @@ inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &
   detail::check(other.is_number() ? ::tensor_not_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_not_equal_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
-// bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor lt(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_lt_scalar(self.get(), other.number(), out.put()) : ::tensor_lt(self.get(), other.get(), out.put()));
@@ -1406,8 +1413,8 @@ inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_lt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_lt_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
-// bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `lt`.
 inline Tensor less(const Tensor &self, const Operand &other) {
@@ -1425,8 +1432,8 @@ inline void less_out(const Tensor &out, const Tensor &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_less_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is less than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than or equal to `other`: `self <= other`. Shapes
+// are broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor le(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_le_scalar(self.get(), other.number(), out.put()) : ::tensor_le(self.get(), other.get(), out.put()));
@@ -1442,8 +1449,8 @@ inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_le_scalar_out(self.get(), other.number(), out.get()) : ::tensor_le_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is less than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is less than or equal to `other`: `self <= other`. Shapes
+// are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `le`.
 inline Tensor less_equal(const Tensor &self, const Operand &other) {
@@ -1461,8 +1468,8 @@ inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand 
   detail::check(other.is_number() ? ::tensor_less_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_equal_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is greater than `other`. Shapes are broadcast. Returns
-// a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor gt(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_gt_scalar(self.get(), other.number(), out.put()) : ::tensor_gt(self.get(), other.get(), out.put()));
@@ -1478,8 +1485,8 @@ inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_gt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_gt_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is greater than `other`. Shapes are broadcast. Returns
-// a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `gt`.
 inline Tensor greater(const Tensor &self, const Operand &other) {
@@ -1497,8 +1504,8 @@ inline void greater_out(const Tensor &out, const Tensor &self, const Operand &ot
   detail::check(other.is_number() ? ::tensor_greater_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
+// Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor ge(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_ge_scalar(self.get(), other.number(), out.put()) : ::tensor_ge(self.get(), other.get(), out.put()));
@@ -1514,8 +1521,8 @@ inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_ge_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ge_out(self.get(), other.get(), out.get()));
 }
 
-// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
-// broadcast. Returns a bool tensor. Complex numbers are an error.
+// Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
+// Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `ge`.
 inline Tensor greater_equal(const Tensor &self, const Operand &other) {
@@ -1533,23 +1540,25 @@ inline void greater_equal_out(const Tensor &out, const Tensor &self, const Opera
   detail::check(other.is_number() ? ::tensor_greater_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_equal_out(self.get(), other.get(), out.get()));
 }
 
-// Returns whether two tensors have the same shape and equal elements. NaN is not equal to NaN.
+// Returns whether two tensors have the same shape and equal elements, as one bool. Different dtypes
+// are compared by value. NaN is not equal to NaN.
 inline bool equal(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
   detail::check(::tensor_equal(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// Compares element by element whether `|self - other| <= atol + rtol * |other|`. Returns a bool
-// tensor. Equal infinities are close; NaN is close to NaN if `equal_nan` is true. The dtypes must
-// be equal, and the tolerances must not be negative.
+// Tests element by element whether `self` and `other` are close: `|self - other| <= atol + rtol *
+// |other|`. Shapes are broadcast. Returns a bool tensor. Equal infinities are close; NaN is close
+// to NaN if `equal_nan` is true. The dtypes must be equal, and the tolerances must not be negative.
 inline Tensor isclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
   return out.take();
 }
 
-// Returns whether all elements of `self` and `other` are close, as `isclose` defines it.
+// Returns whether all elements of `self` and `other` are close: `|self - other| <= atol + rtol *
+// |other|`, as one bool. See `isclose`.
 inline bool allclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
   detail::Result<bool> out;
   detail::check(::tensor_allclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
@@ -1620,8 +1629,8 @@ inline void signbit_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_signbit_out(self.get(), out.get()));
 }
 
-// Creates complex numbers from real and imaginary parts, which must have the same floating-point
-// dtype. Shapes are broadcast.
+// Creates a complex tensor from real and imaginary parts: `real + i * imag`. Both must have the
+// same floating-point dtype. Shapes are broadcast.
 inline Tensor complex(const Tensor &real, const Tensor &imag) {
   detail::Result<Tensor> out;
   detail::check(::tensor_complex_parts(real.get(), imag.get(), out.put()));
@@ -1632,7 +1641,7 @@ inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &ima
   detail::check(::tensor_complex_parts_out(real.get(), imag.get(), out.get()));
 }
 
-// Creates complex numbers from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
+// Creates a complex tensor from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
 // Both must have the same floating-point dtype. Shapes are broadcast.
 inline Tensor polar(const Tensor &abs, const Tensor &angle) {
   detail::Result<Tensor> out;
@@ -1644,15 +1653,15 @@ inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle)
   detail::check(::tensor_polar_out(abs.get(), angle.get(), out.get()));
 }
 
-// Returns a view of the real parts, or `self` if it is real.
+// Returns the real part of each element, as a view, or `self` if it is real.
 inline Tensor real(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_real(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view of the imaginary parts, negated if `self` is a conjugated view. A real tensor is
-// an error.
+// Returns the imaginary part of each element, as a view, which is a negated view if `self` is a
+// conjugated view. A real tensor is an error.
 inline Tensor imag(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_imag(self.get(), out.put()));
@@ -1692,7 +1701,8 @@ inline Tensor neg_view(const Tensor &self) {
   return out.take();
 }
 
-// Computes the complex conjugate of each element, or returns `self` if it is real.
+// Computes the complex conjugate of each element, as a copy, or returns `self` if it is real.
+// `conj` returns a view.
 inline Tensor conj_physical(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conj_physical(self.get(), out.put()));
@@ -1724,8 +1734,8 @@ inline Tensor resolve_neg(const Tensor &self) {
   return out.take();
 }
 
-// Computes the angle (phase, argument) of each complex number in radians. For real numbers the
-// result is pi for negative ones, NaN for NaN, and 0 for others.
+// Computes the angle (phase, argument) of each complex number in radians: `atan2(im, re)`. For real
+// numbers the result is pi for negative ones, NaN for NaN, and 0 for others.
 inline Tensor angle(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_angle(self.get(), out.put()));
@@ -1768,8 +1778,8 @@ inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = 
   return self;
 }
 
-// Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
-// tensor.
+// Returns a tensor of the shape of `self` filled with `value`: a scalar, which must be
+// representable in the dtype, or a zero-dim tensor.
 inline Tensor fill(const Tensor &self, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_fill_scalar(self.get(), value.number(), out.put()) : ::tensor_fill(self.get(), value.get(), out.put()));
@@ -1787,15 +1797,16 @@ inline Tensor zero_(const Tensor &self) {
   return self;
 }
 
-// Returns the value of a tensor with one element as a scalar. Other numbers of elements, and meta
-// tensors, are an error.
+// Returns the value of a tensor with one element as a scalar. A tensor with several elements, or
+// none, is an error, and so is a meta tensor.
 inline Scalar item(const Tensor &self) {
   detail::Result<Scalar> out;
   detail::check(::tensor_item(self.get(), out.put()));
   return out.take();
 }
 
-// Returns whether `self` is contiguous in `memory_format`.
+// Returns whether `self` is contiguous in memory in the order of `memory_format`, row-major by
+// default.
 inline bool is_contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
   detail::Result<bool> out;
   detail::check(::tensor_is_contiguous(self.get(), memory_format, out.put()));
@@ -1867,7 +1878,7 @@ inline Tensor fill_diagonal_(const Tensor &self, const Scalar &fill_value, Bool 
   return self;
 }
 
-// Creates a tensor of shape `size` filled with 0. `dtype` defaults to the default dtype.
+// Creates a tensor of shape `size` filled with the scalar 0. `dtype` defaults to the default dtype.
 inline Tensor zeros(const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_zeros(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
@@ -1878,7 +1889,7 @@ inline void zeros_out(const Tensor &out, const Ints &size, const Options &option
   detail::check(::tensor_zeros_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Creates a tensor of shape `size` filled with 1. `dtype` defaults to the default dtype.
+// Creates a tensor of shape `size` filled with the scalar 1. `dtype` defaults to the default dtype.
 inline Tensor ones(const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ones(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
@@ -1939,8 +1950,9 @@ inline Tensor scalar_tensor(const Scalar &s, const Options &options = {}) {
   return detail::tracked(out.take(), options);
 }
 
-// Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1.
-// `dtype` defaults to int64 for integers, otherwise to the default dtype.
+// Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1. An
+// `end` less than `start` is an error. `dtype` defaults to int64 for integers, otherwise to the
+// default dtype.
 inline Tensor arange(const Scalar &start, const Scalar &end, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arange_start(start.get(), end.get(), options.dtype, options.layout, options.device, out.put()));
@@ -1992,8 +2004,9 @@ inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end,
   detail::check(::tensor_range_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive. The
-// ends must be representable in the dtype. `dtype` defaults to the default dtype.
+// Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
+// `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
+// negative `steps` is an error. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
@@ -2041,7 +2054,8 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &e
 }
 
 // Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
-// exponents from `start` to `end`, both inclusive. `dtype` defaults to the default dtype.
+// exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
+// 1))`. A negative `steps` is an error. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
@@ -2088,7 +2102,8 @@ inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &e
   detail::check(::tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Creates the n x n identity matrix. `dtype` defaults to the default dtype.
+// Creates the `n` x `n` identity matrix: 1 on the main diagonal, and 0 elsewhere. A negative size
+// is an error. `dtype` defaults to the default dtype.
 inline Tensor eye(Int n, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_eye(n, options.dtype, options.layout, options.device, out.put()));
@@ -2099,7 +2114,7 @@ inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
   detail::check(::tensor_eye_out(n, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Creates an n x m matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
+// Creates an `n` x `m` matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
 // default dtype.
 inline Tensor eye(Int n, Int m, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -2137,16 +2152,16 @@ inline Tensor empty_like(const Tensor &self, const Options &options = {}, const 
   return detail::tracked(out.take(), options);
 }
 
-// Creates a tensor filled with 0 with the shape of `self`; dtype and device default to those of
-// `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype and device default to
+// those of `self`. Without `memory_format` the strides follow those of `self`.
 inline Tensor zeros_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_zeros_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Creates a tensor filled with 1 with the shape of `self`; dtype and device default to those of
-// `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype and device default to
+// those of `self`. Without `memory_format` the strides follow those of `self`.
 inline Tensor ones_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ones_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
@@ -2199,17 +2214,19 @@ inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &opti
 }
 
 // Computes the Bartlett (triangular) window `1 - abs(2 * i / (n - 1) - 1)` of `window_length`
-// samples. A periodic window (default) omits the last sample of a symmetric window of length
-// `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
+// samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
+// sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
+// `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor bartlett_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bartlett_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples. A
-// periodic window (default) omits the last sample of a symmetric window of length `window_length` +
-// 1. `dtype` must be floating-point, and defaults to the default dtype.
+// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples, with
+// n = `window_length` + 1 for a `periodic` window (default), which omits the last sample, and n =
+// `window_length` for a symmetric one. A negative `window_length` is an error. `dtype` must be
+// floating-point, and defaults to the default dtype.
 inline Tensor hann_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hann_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
@@ -2217,8 +2234,9 @@ inline Tensor hann_window(Int window_length, Bool periodic = true, const Options
 }
 
 // Computes the Hamming window `alpha - beta * cos(2 * pi * i / (n - 1))` of `window_length`
-// samples. A periodic window (default) omits the last sample of a symmetric window of length
-// `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
+// samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
+// sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
+// `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha = 0.54, Real beta = 0.46, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hamming_window(window_length, periodic, alpha, beta, options.dtype, options.layout, options.device, out.put()));
@@ -2226,9 +2244,9 @@ inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha
 }
 
 // Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n
-// - 1))` of `window_length` samples. A periodic window (default) omits the last sample of a
-// symmetric window of length `window_length` + 1. `dtype` must be floating-point, and defaults to
-// the default dtype.
+// - 1))` of `window_length` samples, with n = `window_length` + 1 for a `periodic` window
+// (default), which omits the last sample, and n = `window_length` for a symmetric one. A negative
+// `window_length` is an error. `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor blackman_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_blackman_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
@@ -2236,9 +2254,10 @@ inline Tensor blackman_window(Int window_length, Bool periodic = true, const Opt
 }
 
 // Computes the Kaiser window `I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta)`, with the
-// modified Bessel function I0, of `window_length` samples. A periodic window (default) omits the
-// last sample of a symmetric window of length `window_length` + 1. `dtype` must be floating-point,
-// and defaults to the default dtype.
+// modified Bessel function I0, of `window_length` samples, with n = `window_length` + 1 for a
+// `periodic` window (default), which omits the last sample, and n = `window_length` for a symmetric
+// one. A negative `window_length` is an error. `dtype` must be floating-point, and defaults to the
+// default dtype.
 inline Tensor kaiser_window(Int window_length, Bool periodic = true, Real beta = 12.0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_kaiser_window(window_length, periodic, beta, options.dtype, options.layout, options.device, out.put()));
@@ -2246,8 +2265,7 @@ inline Tensor kaiser_window(Int window_length, Bool periodic = true, Real beta =
 }
 
 // Computes the Vandermonde matrix of the vector `x`: row i contains the powers of `x[i]` from `N`
-// - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`. The
-//   result is int64 for integers and bool.
+// - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`.
 inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt, Bool increasing = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vander(x.get(), detail::get(N), increasing, out.put()));
@@ -2533,8 +2551,7 @@ inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
 // Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
 // exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2552,8 +2569,7 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<I
 // Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
 // k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
-// the default dtype.
+// n, "forward" forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2572,7 +2588,6 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 // elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
 // zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
 // divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
-// Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2591,8 +2606,7 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1 elements; the
 // imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
 // selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2611,8 +2625,7 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 // half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
 // or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
 // one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
-// bool are converted to the default dtype.
+// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2630,8 +2643,7 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
 // input. Complex input is an error. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2649,7 +2661,7 @@ inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional
 // Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
 // the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2668,7 +2680,7 @@ inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n). Integers and bool are converted to the default dtype.
+// sqrt(n).
 namespace fft {
 inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2686,8 +2698,7 @@ inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 // Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
 // `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
 // size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the
-// default dtype.
+// "forward" forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2706,7 +2717,7 @@ inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2725,7 +2736,7 @@ inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2745,7 +2756,7 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n). Integers and bool are converted to the default dtype.
+// sqrt(n).
 namespace fft {
 inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2764,8 +2775,7 @@ inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded;
 // -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
 // selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2785,7 +2795,7 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
 // last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
 // "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-// both by sqrt(n). Integers and bool are converted to the default dtype.
+// both by sqrt(n).
 namespace fft {
 inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2804,8 +2814,7 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
 // defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
-// bool are converted to the default dtype.
+// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2825,8 +2834,7 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-// dtype.
+// forward transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2845,7 +2853,7 @@ inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+// transforms, and "ortho" both by sqrt(n).
 namespace fft {
 inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2865,7 +2873,7 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n). Integers and bool are converted to the default dtype.
+// sqrt(n).
 namespace fft {
 inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -3192,8 +3200,7 @@ inline void file_write(const Text &path, const Tensor &data) {
   detail::check(::tensor_file_write(detail::text("file_write: path", path), data.get()));
 }
 
-// Computes the square root of each element; NaN for negative real numbers. Integers and bool are
-// converted to the default dtype.
+// Computes the square root of each element; NaN for negative real numbers.
 inline Tensor sqrt(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sqrt(self.get(), out.put()));
@@ -3209,8 +3216,7 @@ inline void sqrt_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sqrt_out(self.get(), out.get()));
 }
 
-// Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
-// converted to the default dtype.
+// Computes the reciprocal square root of each element: `1 / sqrt(x)`.
 inline Tensor rsqrt(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rsqrt(self.get(), out.put()));
@@ -3226,8 +3232,7 @@ inline void rsqrt_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_rsqrt_out(self.get(), out.get()));
 }
 
-// Computes the exponential function of each element: `e**x`. Integers and bool are converted to the
-// default dtype.
+// Computes the exponential function of each element: `e**x`.
 inline Tensor exp(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_exp(self.get(), out.put()));
@@ -3243,8 +3248,7 @@ inline void exp_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_exp_out(self.get(), out.get()));
 }
 
-// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-// dtype.
+// Computes 2 to the power of each element: `2**x`.
 inline Tensor exp2(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_exp2(self.get(), out.put()));
@@ -3260,8 +3264,7 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_exp2_out(self.get(), out.get()));
 }
 
-// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0.
 inline Tensor expm1(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expm1(self.get(), out.put()));
@@ -3278,7 +3281,6 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
-// Integers and bool are converted to the default dtype.
 inline Tensor log(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log(self.get(), out.put()));
@@ -3294,8 +3296,7 @@ inline void log_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log_out(self.get(), out.get()));
 }
 
-// Computes the base-2 logarithm of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
 inline Tensor log2(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log2(self.get(), out.put()));
@@ -3311,8 +3312,7 @@ inline void log2_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log2_out(self.get(), out.get()));
 }
 
-// Computes the base-10 logarithm of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
 inline Tensor log10(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log10(self.get(), out.put()));
@@ -3328,8 +3328,8 @@ inline void log10_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log10_out(self.get(), out.get()));
 }
 
-// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+// below -1.
 inline Tensor log1p(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log1p(self.get(), out.put()));
@@ -3345,8 +3345,7 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log1p_out(self.get(), out.get()));
 }
 
-// Computes the sine of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the sine of each element, an angle in radians.
 inline Tensor sin(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sin(self.get(), out.put()));
@@ -3362,8 +3361,7 @@ inline void sin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sin_out(self.get(), out.get()));
 }
 
-// Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the cosine of each element, an angle in radians.
 inline Tensor cos(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cos(self.get(), out.put()));
@@ -3379,8 +3377,7 @@ inline void cos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_cos_out(self.get(), out.get()));
 }
 
-// Computes the tangent of each element, an angle in radians. Integers and bool are converted to the
-// default dtype.
+// Computes the tangent of each element, an angle in radians.
 inline Tensor tan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tan(self.get(), out.put()));
@@ -3397,7 +3394,7 @@ inline void tan_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-// [-1, 1]. Integers and bool are converted to the default dtype.
+// [-1, 1].
 inline Tensor asin(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_asin(self.get(), out.put()));
@@ -3414,7 +3411,7 @@ inline void asin_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-// [-1, 1]. Integers and bool are converted to the default dtype.
+// [-1, 1].
 //
 // Alias of `asin`.
 inline Tensor arcsin(const Tensor &self) {
@@ -3433,7 +3430,7 @@ inline void arcsin_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
-// of [-1, 1]. Integers and bool are converted to the default dtype.
+// of [-1, 1].
 inline Tensor acos(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_acos(self.get(), out.put()));
@@ -3450,7 +3447,7 @@ inline void acos_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
-// of [-1, 1]. Integers and bool are converted to the default dtype.
+// of [-1, 1].
 //
 // Alias of `acos`.
 inline Tensor arccos(const Tensor &self) {
@@ -3468,8 +3465,7 @@ inline void arccos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arccos_out(self.get(), out.get()));
 }
 
-// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-// converted to the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians.
 inline Tensor atan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atan(self.get(), out.put()));
@@ -3485,8 +3481,7 @@ inline void atan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_atan_out(self.get(), out.get()));
 }
 
-// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-// converted to the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians.
 //
 // Alias of `atan`.
 inline Tensor arctan(const Tensor &self) {
@@ -3504,8 +3499,7 @@ inline void arctan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arctan_out(self.get(), out.get()));
 }
 
-// Computes the hyperbolic sine of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
 inline Tensor sinh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sinh(self.get(), out.put()));
@@ -3521,8 +3515,7 @@ inline void sinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sinh_out(self.get(), out.get()));
 }
 
-// Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
 inline Tensor cosh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cosh(self.get(), out.put()));
@@ -3538,8 +3531,7 @@ inline void cosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_cosh_out(self.get(), out.get()));
 }
 
-// Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
 inline Tensor tanh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tanh(self.get(), out.put()));
@@ -3555,8 +3547,7 @@ inline void tanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_tanh_out(self.get(), out.get()));
 }
 
-// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 inline Tensor asinh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_asinh(self.get(), out.put()));
@@ -3572,8 +3563,7 @@ inline void asinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_asinh_out(self.get(), out.get()));
 }
 
-// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-// default dtype.
+// Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 //
 // Alias of `asinh`.
 inline Tensor arcsinh(const Tensor &self) {
@@ -3591,8 +3581,8 @@ inline void arcsinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arcsinh_out(self.get(), out.get()));
 }
 
-// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-// and bool are converted to the default dtype.
+// Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+// numbers below 1.
 inline Tensor acosh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_acosh(self.get(), out.put()));
@@ -3608,8 +3598,8 @@ inline void acosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_acosh_out(self.get(), out.get()));
 }
 
-// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-// and bool are converted to the default dtype.
+// Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+// numbers below 1.
 //
 // Alias of `acosh`.
 inline Tensor arccosh(const Tensor &self) {
@@ -3627,8 +3617,8 @@ inline void arccosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arccosh_out(self.get(), out.get()));
 }
 
-// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
-// Integers and bool are converted to the default dtype.
+// Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+// real numbers outside of [-1, 1].
 inline Tensor atanh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atanh(self.get(), out.put()));
@@ -3644,8 +3634,8 @@ inline void atanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_atanh_out(self.get(), out.get()));
 }
 
-// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
-// Integers and bool are converted to the default dtype.
+// Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+// real numbers outside of [-1, 1].
 //
 // Alias of `atanh`.
 inline Tensor arctanh(const Tensor &self) {
@@ -3663,8 +3653,7 @@ inline void arctanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arctanh_out(self.get(), out.get()));
 }
 
-// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-// converted to the default dtype.
+// Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 inline Tensor sigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sigmoid(self.get(), out.put()));
@@ -3680,8 +3669,8 @@ inline void sigmoid_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sigmoid_out(self.get(), out.get()));
 }
 
-// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of the
-// point with y = `self` and x = `other`. Shapes are broadcast.
+// Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
+// radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 inline Tensor atan2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atan2(self.get(), other.get(), out.put()));
@@ -3697,8 +3686,8 @@ inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_atan2_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of the
-// point with y = `self` and x = `other`. Shapes are broadcast.
+// Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
+// radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 //
 // Alias of `atan2`.
 inline Tensor arctan2(const Tensor &self, const Tensor &other) {
@@ -3759,8 +3748,10 @@ inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const 
   return self;
 }
 
-// Writes `values`, which are broadcast, to the elements at `indices`: `self[indices] = values`.
-// With `accumulate`, values are added, and those of repeated indices accumulate.
+// Returns a copy of `self` with `values`, which are broadcast, written to the elements at
+// `indices`: `self[indices] = values`. `indices` lists an index tensor for each dimension, int32 or
+// int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated indices
+// accumulate. The dtypes of `self` and `values` must be equal; an index out of range is an error.
 inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_put(self.get(), indices.data(), indices.size(), values.get(), accumulate, out.put()));
@@ -3773,7 +3764,7 @@ inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tenso
 }
 
 // Selects slices along dimension `dim`: `out[i] = self[index[i]]` for dim = 0. `index` is an int32
-// or int64 vector of values from 0 to the size of `dim` - 1.
+// or int64 vector; negative indices and indices out of range are an error.
 inline Tensor index_select(const Tensor &self, Int dim, const Tensor &index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_select(self.get(), dim, index.get(), out.put()));
@@ -3785,7 +3776,7 @@ inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, con
 }
 
 // Selects the elements where the bool tensor `mask` is true, as a 1-D tensor in row-major order.
-// The shapes are broadcast.
+// The shapes are broadcast. A mask of another dtype is an error.
 inline Tensor masked_select(const Tensor &self, const Tensor &mask) {
   detail::Result<Tensor> out;
   detail::check(::tensor_masked_select(self.get(), mask.get(), out.put()));
@@ -3796,8 +3787,9 @@ inline void masked_select_out(const Tensor &out, const Tensor &self, const Tenso
   detail::check(::tensor_masked_select_out(self.get(), mask.get(), out.get()));
 }
 
-// Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim tensor
-// that the dtype can represent. `mask` is broadcast.
+// Returns a copy of `self` with the elements where the bool tensor `mask` is true replaced by
+// `value`, a scalar or zero-dim tensor, which is converted to the dtype of `self`. `mask` is
+// broadcast; another dtype is an error.
 inline Tensor masked_fill(const Tensor &self, const Tensor &mask, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_masked_fill_scalar(self.get(), mask.get(), value.number(), out.put()) : ::tensor_masked_fill(self.get(), mask.get(), value.get(), out.put()));
@@ -3809,8 +3801,9 @@ inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand
   return self;
 }
 
-// Copies consecutive elements of `source`, in row-major order, to the elements where the bool
-// tensor `mask` is true. `source` must have enough elements.
+// Returns a copy of `self` with the elements where the bool tensor `mask` is true replaced by
+// consecutive elements of `source`, in row-major order. `mask` is broadcast. A `source` with too
+// few elements or another dtype is an error.
 inline Tensor masked_scatter(const Tensor &self, const Tensor &mask, const Tensor &source) {
   detail::Result<Tensor> out;
   detail::check(::tensor_masked_scatter(self.get(), mask.get(), source.get(), out.put()));
@@ -3825,7 +3818,8 @@ inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tens
 // Gathers elements along dimension `dim`: `out[i][j][k] = self[index[i][j][k]][j][k]` for dim = 0,
 // `self[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
 // is int32 or int64, has the number of dimensions of `self`, and is no larger in the other
-// dimensions. With `sparse_grad` the gradient is a sparse COO tensor with an entry for each index.
+// dimensions. Negative indices and indices out of range are an error. With `sparse_grad` the
+// gradient is a sparse COO tensor with an entry for each index.
 inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gather(self.get(), dim, index.get(), sparse_grad, out.put()));
@@ -3837,7 +3831,8 @@ inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Ten
 }
 
 // Selects elements by their flat row-major index: `self.flatten()[index]`. Negative indices count
-// from the end. The result has the shape of `index`, an int64 tensor.
+// from the end. The result has the shape of `index`, an int64 tensor. An index out of range is an
+// error.
 inline Tensor take(const Tensor &self, const Tensor &index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_take(self.get(), index.get(), out.put()));
@@ -3849,7 +3844,8 @@ inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index)
 }
 
 // Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
-// selects from the flattened tensor. `argmax` and `argsort` return suitable indices.
+// selects from the flattened tensor. `argmax` and `argsort` return suitable indices. An index out
+// of range is an error.
 inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_take_along_dim(self.get(), indices.get(), detail::get(dim), out.put()));
@@ -3900,8 +3896,9 @@ inline Tensor argwhere(const Tensor &self) {
   return out.take();
 }
 
-// Writes `source` to the elements with the flat row-major indices `index` (int64). With
-// `accumulate`, values are added.
+// Returns a copy of `self` with `source` written to the elements with the flat row-major indices
+// `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
+// of `self` and `source` must be equal. An index out of range is an error.
 inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_put(self.get(), index.get(), source.get(), accumulate, out.put()));
@@ -3913,9 +3910,11 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
   return self;
 }
 
-// Writes the elements of `src` to `self` at indices along dimension `dim`, the reverse of `gather`:
-// `self[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several times, the last
-// value is stored.
+// Returns a copy of `self` with the elements of `src` written at indices along dimension `dim`, the
+// reverse of `gather`: `self[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or int64,
+// has the number of dimensions of `self`, and is no larger than `src`. If an element is written
+// several times, the last value is stored. Negative indices, indices out of range, and a `src` of
+// another dtype are an error.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_src(self.get(), dim, index.get(), src.get(), out.put()));
@@ -3931,8 +3930,9 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
   detail::check(::tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
-// Writes the scalar `value` to `self` at indices along dimension `dim`: `self[index[i][j]][j] =
-// value` for dim = 0.
+// Returns a copy of `self` with the scalar `value` written at indices along dimension `dim`:
+// `self[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
+// error.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value(self.get(), dim, index.get(), value.get(), out.put()));
@@ -3987,8 +3987,9 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
   detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
 
-// Adds the elements of `src` to `self` at indices along dimension `dim`: `self[index[i][j]][j] +=
-// src[i][j]` for dim = 0, in the order of `index`.
+// Returns a copy of `self` to which the elements of `src` are added at indices along dimension
+// `dim`: `self[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative indices
+// and indices out of range are an error. The dtypes of `self` and `src` must be equal.
 inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_add(self.get(), dim, index.get(), src.get(), out.put()));
@@ -4004,9 +4005,11 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
   detail::check(::tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
-// Reduces the elements of `src` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
-// in the reduction. Means of integers are rounded down.
+// Returns a copy of `self` reduced with the elements of `src` at indices along dimension `dim`: for
+// "sum", `self[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean", "amax"
+// or "amin". `include_self` includes the previous values in the reduction. Means of integers are
+// rounded down. Negative indices and indices out of range are an error. The dtypes of `self` and
+// `src` must be equal.
 inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.put()));
@@ -4038,9 +4041,10 @@ inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::
   return out.take();
 }
 
-// Adds `alpha` times `source` to the slices of `self` along dimension `dim` at the indices of the
-// vector `index`: `self[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
-// in the dtype of `self`.
+// Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
+// the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
+// 0. `alpha` must be representable in the dtype of `self`. An index out of range is an error. The
+// dtypes of `self` and `source` must be equal.
 inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
@@ -4056,8 +4060,9 @@ inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const 
   detail::check(::tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get()));
 }
 
-// Copies `source` to the slices of `self` along dimension `dim` at the indices of the int64 vector
-// `index`.
+// Returns a copy of `self` with `source` written to the slices along dimension `dim` at the indices
+// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of range is an
+// error. The dtypes of `self` and `source` must be equal.
 inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_copy(self.get(), dim, index.get(), source.get(), out.put()));
@@ -4073,8 +4078,9 @@ inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const
   detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
 }
 
-// Fills the slices of `self` along dimension `dim` at the indices of the int64 vector `index` with
-// `value`.
+// Returns a copy of `self` with `value` written to the slices along dimension `dim` at the indices
+// of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index
+// out of range is an error.
 inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : ::tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
@@ -4086,9 +4092,10 @@ inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, cons
   return self;
 }
 
-// Reduces `source` into the slices of `self` along dimension `dim` at the indices of the vector
-// `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
-// values in the reduction.
+// Returns a copy of `self` with `source` reduced into the slices along dimension `dim` at the
+// indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
+// `include_self` includes the previous values in the reduction. An index out of range is an error.
+// The dtypes of `self` and `source` must be equal.
 inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.put()));
@@ -4113,7 +4120,7 @@ inline std::vector<Tensor> where(const Tensor &condition) {
 }
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-// tensors without elements are ignored. dtypes are promoted.
+// tensors without elements are ignored. An empty list is an error.
 inline Tensor cat(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cat(tensors.data(), tensors.size(), dim, out.put()));
@@ -4125,7 +4132,7 @@ inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 }
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-// tensors without elements are ignored. dtypes are promoted.
+// tensors without elements are ignored. An empty list is an error.
 //
 // Alias of `cat`.
 inline Tensor concat(const Tensors &tensors, Int dim = 0) {
@@ -4139,7 +4146,7 @@ inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 }
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-// tensors without elements are ignored. dtypes are promoted.
+// tensors without elements are ignored. An empty list is an error.
 //
 // Alias of `cat`.
 inline Tensor concatenate(const Tensors &tensors, Int dim = 0) {
@@ -4152,7 +4159,7 @@ inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim =
   detail::check(::tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
-// Joins tensors of equal shape along a new dimension `dim`. dtypes are promoted.
+// Joins tensors of equal shape along a new dimension `dim`. An empty list is an error.
 inline Tensor stack(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_stack(tensors.data(), tensors.size(), dim, out.put()));
@@ -4163,7 +4170,7 @@ inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_stack_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
-// Concatenates tensors horizontally: along dimension 1, or 0 for 1-D tensors.
+// Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
 inline Tensor hstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hstack(tensors.data(), tensors.size(), out.put()));
@@ -4280,16 +4287,16 @@ inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<
   return out.take();
 }
 
-// Computes the Cartesian product of vectors: each row of the result contains one element of each
-// vector.
+// Computes the Cartesian product of vectors of one dtype: each row of the result contains one
+// element of each vector.
 inline Tensor cartesian_prod(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cartesian_prod(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
-// Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows repeated
-// elements.
+// Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows an
+// element to be repeated. A negative `r` is an error.
 inline Tensor combinations(const Tensor &self, Int r = 2, Bool with_replacement = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_combinations(self.get(), r, with_replacement, out.put()));
@@ -4297,7 +4304,6 @@ inline Tensor combinations(const Tensor &self, Int r = 2, Bool with_replacement 
 }
 
 // Creates a block-diagonal matrix from matrices; vectors are rows, and scalars 1 x 1 matrices.
-// dtypes are promoted.
 inline Tensor block_diag(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_block_diag(tensors.data(), tensors.size(), out.put()));
@@ -4305,7 +4311,8 @@ inline Tensor block_diag(const Tensors &tensors) {
 }
 
 // Repeats `self` along each dimension, `repeats[i]` times. Copies the data. Additional repeats add
-// leading dimensions.
+// leading dimensions; negative ones are an error. `expand` returns a view, and `repeat_interleave`
+// repeats elements.
 inline Tensor repeat(const Tensor &self, const Ints &repeats) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat(self.get(), repeats.data(), repeats.size(), out.put()));
@@ -4321,15 +4328,16 @@ inline Tensor tile(const Tensor &self, const Ints &dims) {
 }
 
 // Repeats each element along `dim`, or of the flattened tensor, `repeats` times. `output_size`, if
-// given, must be the size of the result.
+// given, must be the size of the result. Negative `repeats` are an error.
 inline Tensor repeat_interleave(const Tensor &self, Int repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave_int(self.get(), repeats, detail::get(dim), detail::get(output_size), out.put()));
   return out.take();
 }
 
-// Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times. `output_size`, if
-// given, must be the size of the result.
+// Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times; `repeats` is an
+// int32 or int64 vector, or has one element. `output_size`, if given, must be the size of the
+// result.
 inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave_tensor(self.get(), repeats.get(), detail::get(dim), detail::get(output_size), out.put()));
@@ -4344,15 +4352,17 @@ inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<Int>
   return out.take();
 }
 
-// Rolls elements along dimensions by `shifts`: elements shifted past the last position reappear at
-// the first. Without `dims`, rolls the flattened tensor, and restores its shape.
+// Rolls (shifts cyclically) elements along the dimensions `dims` by `shifts`: elements shifted past
+// the last position reappear at the first. Without `dims`, rolls the flattened tensor, and restores
+// its shape.
 inline Tensor roll(const Tensor &self, const Ints &shifts, const Ints &dims = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_roll(self.get(), shifts.data(), shifts.size(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
-// Reverses the order of elements along the dimensions `dims`. Returns a copy.
+// Reverses the order of elements along the dimensions `dims`. Returns a copy. A repeated dimension
+// is an error.
 inline Tensor flip(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flip(self.get(), dims.data(), dims.size(), out.put()));
@@ -4373,8 +4383,8 @@ inline Tensor flipud(const Tensor &self) {
   return out.take();
 }
 
-// Rotates a tensor by `k` times 90 degrees in the plane of two dimensions, from the first towards
-// the second.
+// Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
+// towards the second; a negative `k` rotates in the other direction.
 inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rot90(self.get(), k, dims.data(), dims.size(), out.put()));
@@ -4382,7 +4392,8 @@ inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
 }
 
 // Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
-// sets the others to 0.
+// sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
+// diagonal, and positive ones are above it.
 inline Tensor tril(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tril(self.get(), diagonal, out.put()));
@@ -4399,7 +4410,8 @@ inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 }
 
 // Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-// sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
+// sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
+// diagonal, and positive ones are above it.
 inline Tensor triu(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_triu(self.get(), diagonal, out.put()));
@@ -4416,7 +4428,7 @@ inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 }
 
 // Creates a matrix with the vector `self` on diagonal `diagonal`, or returns a copy of that
-// diagonal of a matrix.
+// diagonal of a matrix. Diagonal 0 is the main diagonal, and positive ones are above it.
 inline Tensor diag(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diag(self.get(), diagonal, out.put()));
@@ -4428,14 +4440,15 @@ inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 }
 
 // Creates diagonal matrices from the last dimension of `self`, on diagonal `offset` of two new
-// dimensions `dim1` and `dim2`.
+// dimensions `dim1` and `dim2`. Diagonal 0 is the main diagonal, and positive ones are above it.
 inline Tensor diag_embed(const Tensor &self, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diag_embed(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
-// Creates a matrix with the flattened elements of `self` on diagonal `offset`.
+// Creates a matrix with the flattened elements of `self` on diagonal `offset`. Diagonal 0 is the
+// main diagonal, and positive ones are above it.
 inline Tensor diagflat(const Tensor &self, Int offset = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagflat(self.get(), offset, out.put()));
@@ -4443,14 +4456,16 @@ inline Tensor diagflat(const Tensor &self, Int offset = 0) {
 }
 
 // Returns a copy of `self` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
-// `src`.
+// `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the shape
+// of the replaced elements.
 inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_scatter(self.get(), src.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
-// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`.
+// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. `src` must
+// have the shape of the replaced elements.
 inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_scatter(self.get(), src.get(), dim, index, out.put()));
@@ -4458,6 +4473,7 @@ inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int
 }
 
 // Returns a copy of `self` with the slice `start:end:step` of dimension `dim` replaced by `src`.
+// `src` must have the shape of the replaced elements.
 inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
@@ -4469,14 +4485,15 @@ inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tenso
 }
 
 // Returns a copy of `self` with the elements of `as_strided(size, stride, storage_offset)` replaced
-// by `src`.
+// by `src`. `src` must have the shape of the replaced elements.
 inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
 }
 
-// Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`.
+// Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`. An
+// index out of range is an error.
 inline std::vector<Tensor> unravel_index(const Tensor &indices, const Ints &shape) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unravel_index(indices.get(), shape.data(), shape.size(), out.put(), out.length()));
@@ -4514,8 +4531,8 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
 }
 }  // namespace linalg
 
-// Computes the cross product of 3-element vectors along `dim`. The other dimensions are broadcast;
-// both tensors must have the same number of dimensions.
+// Computes the cross product of 3-element vectors along `dim`; another size is an error. The other
+// dimensions are broadcast; both tensors must have the same number of dimensions.
 namespace linalg {
 inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) {
   detail::Result<Tensor> out;
@@ -4530,8 +4547,8 @@ inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other
 }
 }  // namespace linalg
 
-// Returns diagonal `offset` of dimensions `dim1` and `dim2` (default: the last two), as a view; the
-// diagonal is the last dimension of the result.
+// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+// `dim2` (default: the last two), as a view; the diagonal is the last dimension of the result.
 namespace linalg {
 inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
   detail::Result<Tensor> out;
@@ -4541,7 +4558,7 @@ inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 
 }  // namespace linalg
 
 // Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
-// are broadcast.
+// are broadcast. The dtypes must be equal.
 namespace linalg {
 inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) {
   detail::Result<Tensor> out;
@@ -4557,7 +4574,7 @@ inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int 
 }  // namespace linalg
 
 // Computes the product of two or more matrices in the order with the fewest multiplications. The
-// first may be a vector (a row), and the last (a column).
+// dtypes must be equal. The first may be a vector (a row), and the last (a column).
 namespace linalg {
 inline Tensor multi_dot(const Tensors &tensors) {
   detail::Result<Tensor> out;
@@ -4588,7 +4605,8 @@ inline void chain_matmul_out(const Tensor &out, const Tensors &matrices) {
 }
 
 // Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
-// of the inverse, and require floating-point or complex matrices. Power 0 is the identity.
+// of the inverse, and require floating-point or complex matrices. Power 0 is the identity. Matrices
+// that are not square are an error.
 namespace linalg {
 inline Tensor matrix_power(const Tensor &self, Int n) {
   detail::Result<Tensor> out;
@@ -4603,7 +4621,7 @@ inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
 }
 }  // namespace linalg
 
-// Raises square matrices to an integer power. Alias of `linalg.matrix_power`.
+// Raises square matrices to the integer power `n`. Alias of `linalg.matrix_power`.
 inline Tensor matrix_power(const Tensor &self, Int n) {
   detail::Result<Tensor> out;
   detail::check(::tensor_matrix_power(self.get(), n, out.put()));
@@ -4616,7 +4634,8 @@ inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
 
 // Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
 // approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method
-// for the matrix exponential revisited, 2005), in float64 or complex128.
+// for the matrix exponential revisited, 2005), in float64 or complex128. Matrices that are not
+// square are an error.
 namespace linalg {
 inline Tensor matrix_exp(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -4625,7 +4644,8 @@ inline Tensor matrix_exp(const Tensor &self) {
 }
 }  // namespace linalg
 
-// Computes the matrix exponential. Alias of `linalg.matrix_exp`.
+// Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Alias of
+// `linalg.matrix_exp`.
 inline Tensor matrix_exp(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_matrix_exp(self.get(), out.put()));
@@ -4633,8 +4653,7 @@ inline Tensor matrix_exp(const Tensor &self) {
 }
 
 // Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
-// `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n. The result is int64 for
-// integers.
+// `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
 namespace linalg {
 inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4695,8 +4714,8 @@ inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &s
 }  // namespace linalg
 
 // Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
-// n). A matrix that is not positive-definite is an error, which contains its index in the batch.
-// See `linalg.cholesky_ex`.
+// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error, which
+// contains its index in the batch. See `linalg.cholesky_ex`.
 namespace linalg {
 inline Tensor cholesky(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
@@ -4711,7 +4730,9 @@ inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = fal
 }
 }  // namespace linalg
 
-// Computes the Cholesky decomposition. Alias of `linalg.cholesky`.
+// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error. Alias of
+// `linalg.cholesky`.
 //
 // Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
 TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
@@ -4747,8 +4768,8 @@ inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tenso
 }
 }  // namespace linalg
 
-// Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
-// is an error. See `linalg.lu_factor_ex`.
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
+// form. A zero on the diagonal of U is an error. See `linalg.lu_factor_ex`.
 namespace linalg {
 inline linalg::LinalgLuFactorResult lu_factor(const Tensor &A, Bool pivot = true) {
   detail::Result<Tensor> LU;
@@ -4764,8 +4785,8 @@ inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &
 }
 }  // namespace linalg
 
-// Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
-// is not an error. See `linalg.lu_factor_ex`.
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
+// form. A zero on the diagonal of U is not an error. See `linalg.lu_factor_ex`.
 //
 // Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
 TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
@@ -4839,8 +4860,9 @@ inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tens
 }
 }  // namespace linalg
 
-// Computes the LDL decomposition of symmetric or Hermitian matrices. A singular diagonal block of D
-// is an error. `linalg.ldl_factor_ex` describes the results.
+// Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
+// `hermitian`. A singular diagonal block of D is an error. `linalg.ldl_factor_ex` describes the
+// results.
 namespace linalg {
 inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermitian = false) {
   detail::Result<Tensor> LD;
@@ -4890,7 +4912,8 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text
 }
 }  // namespace linalg
 
-// Computes the QR decomposition, reduced, or complete if `some` is false. See `linalg.qr`.
+// Computes the QR decomposition A = Q R of matrices (..., m, n), reduced, or complete if `some` is
+// false. See `linalg.qr`.
 //
 // Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call reports
 // a warning.
@@ -4924,7 +4947,8 @@ inline void householder_product_out(const Tensor &out, const Tensor &input, cons
 }
 }  // namespace linalg
 
-// Computes the product of Householder reflectors. Alias of `linalg.householder_product`.
+// Computes Q of the QR decomposition from its Householder reflectors, as `geqrf` returns them.
+// Alias of `linalg.householder_product`.
 inline Tensor orgqr(const Tensor &self, const Tensor &tau) {
   detail::Result<Tensor> out;
   detail::check(::tensor_orgqr(self.get(), tau.get(), out.put()));
@@ -4991,7 +5015,8 @@ inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
 }
 }  // namespace linalg
 
-// Computes the determinant of square matrices (..., n, n).
+// Computes the determinant of square matrices (..., n, n), by an LU decomposition. Returns a tensor
+// of shape (...). Matrices that are not square are an error.
 namespace linalg {
 inline Tensor det(const Tensor &A) {
   detail::Result<Tensor> out;
@@ -5006,7 +5031,7 @@ inline void det_out(const Tensor &out, const Tensor &A) {
 }
 }  // namespace linalg
 
-// Computes the determinant of square matrices. Alias of `linalg.det`.
+// Computes the determinant of square matrices (..., n, n), of shape (...). Alias of `linalg.det`.
 inline Tensor det(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_det(self.get(), out.put()));
@@ -5019,7 +5044,7 @@ inline void det_out(const Tensor &out, const Tensor &self) {
 
 // Computes the sign and the natural logarithm of the absolute value of the determinant of square
 // matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
-// returns 0 and -inf.
+// returns 0 and -inf. Matrices that are not square are an error.
 namespace linalg {
 inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
   detail::Result<Tensor> sign;
@@ -5035,7 +5060,8 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
 }
 }  // namespace linalg
 
-// Computes the sign and the logarithm of the determinant. Alias of `linalg.slogdet`.
+// Computes the sign and the natural logarithm of the absolute value of the determinant of square
+// matrices (..., n, n). Alias of `linalg.slogdet`.
 inline SlogdetResult slogdet(const Tensor &self) {
   detail::Result<Tensor> sign;
   detail::Result<Tensor> logabsdet;
@@ -5048,7 +5074,7 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
 }
 
 // Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
-// 0, NaN if it is negative.
+// 0, NaN if it is negative. Matrices that are not square are an error.
 inline Tensor logdet(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logdet(self.get(), out.put()));
@@ -5057,7 +5083,7 @@ inline Tensor logdet(const Tensor &self) {
 
 // Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
 // `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
-// elements. `dtype` converts elements first.
+// elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 namespace linalg {
 inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -5074,7 +5100,8 @@ inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 
 // Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value), 1
 // (largest absolute column sum), infinity (largest absolute row sum), or one of these negated (the
-// smallest instead). `dtype` converts elements first.
+// smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements
+// first.
 namespace linalg {
 inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -5091,7 +5118,7 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 
 // Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
 // default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
-// values).
+// values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 namespace linalg {
 inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -5108,7 +5135,8 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &o
 
 // Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
 // `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`. Without
-// `ord` it is the 2-norm over `dim`, or of all elements.
+// `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced dimensions with
+// size 1, and `dtype` converts elements first.
 namespace linalg {
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -5140,7 +5168,7 @@ inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, con
 }  // namespace linalg
 
 // Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
-// of all elements if `dim` is empty.
+// of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor frobenius_norm(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_frobenius_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -5151,7 +5179,8 @@ inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints
   detail::check(::tensor_frobenius_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// Computes the nuclear norm, the sum of the singular values, of matrices in two dimensions.
+// Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
+// `dim`. `keepdim` keeps them with size 1.
 inline Tensor nuclear_norm(const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nuclear_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -5326,7 +5355,8 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond,
 }
 }  // namespace linalg
 
-// Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
+// Computes the Moore-Penrose pseudoinverse of matrices (..., m, n) with the relative tolerance
+// `rcond`. See `linalg.pinv`.
 inline Tensor pinverse(const Tensor &self, Real rcond = 1e-15) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pinverse(self.get(), rcond, out.put()));
@@ -5370,7 +5400,7 @@ inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool 
 
 // Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
 // 1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
-// makes this an error.
+// makes this an error. Matrices that are not square are an error.
 namespace linalg {
 inline linalg::LinalgInvExResult inv_ex(const Tensor &A, Bool check_errors = false) {
   detail::Result<Tensor> inverse;
@@ -5387,7 +5417,7 @@ inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &
 }  // namespace linalg
 
 // Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
-// contains its index in the batch.
+// contains its index in the batch. Matrices that are not square are an error.
 namespace linalg {
 inline Tensor inv(const Tensor &A) {
   detail::Result<Tensor> out;
@@ -5402,7 +5432,8 @@ inline void inv_out(const Tensor &out, const Tensor &A) {
 }
 }  // namespace linalg
 
-// Computes the inverse of square matrices. Alias of `linalg.inv`.
+// Computes the inverse of square matrices (..., n, n). A singular matrix is an error. Alias of
+// `linalg.inv`.
 inline Tensor inverse(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_inverse(self.get(), out.put()));
@@ -5414,8 +5445,8 @@ inline void inverse_out(const Tensor &out, const Tensor &self) {
 }
 
 // Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
-// n); the other triangle is not read. `unitriangular` assumes a diagonal of ones. Batches are
-// broadcast. A zero on the diagonal returns infinity and NaN.
+// n); the other triangle is not read. `upper` selects the triangle. `unitriangular` assumes a
+// diagonal of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
 namespace linalg {
 inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
   detail::Result<Tensor> out;
@@ -5465,8 +5496,8 @@ inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivo
 }
 }  // namespace linalg
 
-// Solves linear equations from an LU decomposition, with the right-hand side `self`. See
-// `linalg.lu_solve`.
+// Solves the linear equations A X = `self` from the LU decomposition of A that `linalg.lu_factor`
+// returned. See `linalg.lu_solve`.
 //
 // Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
 // reports a warning.
@@ -5532,8 +5563,7 @@ inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &piv
 //
 // `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
 // the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
-// those of A for gelsd and gelss. Results that are not computed are empty. Meta tensors are an
-// error, because shapes depend on ranks.
+// those of A for gelsd and gelss. Results that are not computed are empty.
 namespace linalg {
 inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> solution;
@@ -5570,7 +5600,8 @@ inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, cons
 }
 }  // namespace linalg
 
-// Computes the eigenvalues of Hermitian matrices, in ascending order. See `linalg.eigh`.
+// Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (..., n).
+// See `linalg.eigh`.
 namespace linalg {
 inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") {
   detail::Result<Tensor> out;
@@ -5587,7 +5618,7 @@ inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO
 
 // Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
 // n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
-// Matrices that are not finite are an error.
+// Matrices that are not finite are an error. Matrices that are not square are an error.
 namespace linalg {
 inline linalg::LinalgEigResult eig(const Tensor &self) {
   detail::Result<Tensor> eigenvalues;
@@ -5603,7 +5634,7 @@ inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const
 }
 }  // namespace linalg
 
-// Computes the complex eigenvalues of square matrices. See `linalg.eig`.
+// Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See `linalg.eig`.
 namespace linalg {
 inline Tensor eigvals(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -5639,8 +5670,9 @@ inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Te
 }
 }  // namespace linalg
 
-// Computes the singular value decomposition A = U diag(S) V^H, reduced unless `some` is false.
-// Returns V instead of its adjoint. If `compute_uv` is false, U and V are zeros. See `linalg.svd`.
+// Computes the singular value decomposition (SVD) A = U diag(S) V^H of matrices (..., m, n),
+// reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U and
+// V are zeros. See `linalg.svd`.
 inline SvdResult svd(const Tensor &self, Bool some = true, Bool compute_uv = true) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
@@ -5653,7 +5685,8 @@ inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Ten
   detail::check(::tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get()));
 }
 
-// Computes the singular values of matrices, in descending order. See `linalg.svd`.
+// Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
+// n)). See `linalg.svd`.
 namespace linalg {
 inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> out;
@@ -6926,7 +6959,7 @@ inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, cons
 
 // Computes the matrix product of two tensors. Two vectors return their dot product; a vector is a
 // row on the left and a column on the right, and that dimension is removed from the result; leading
-// (batch) dimensions are broadcast.
+// (batch) dimensions are broadcast: (..., n, k) times (..., k, m) is (..., n, m).
 //
 // The operands must have the same dtype. 16-bit floats are multiplied and summed in float32 and
 // rounded once; integers wrap around. bfloat16 products with more than 4096 multiplications treat
@@ -6941,7 +6974,8 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
   detail::check(::tensor_matmul_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the matrix product of an n x k matrix and a k x m matrix.
+// Computes the matrix product of two matrices: (n, k) times (k, m) is (n, m). The dtypes must be
+// equal; sizes that do not agree are an error. See `matmul`.
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mm(self.get(), mat2.get(), out.put()));
@@ -6952,7 +6986,8 @@ inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_mm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
+// Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
+// Alias of `mm`.
 inline Tensor spmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_spmm(self.get(), mat2.get(), out.put()));
@@ -6963,7 +6998,8 @@ inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) 
   detail::check(::tensor_spmm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m).
+// Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m). The dtypes must be
+// equal, and batches are not broadcast; see `matmul`.
 inline Tensor bmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bmm(self.get(), mat2.get(), out.put()));
@@ -6974,7 +7010,7 @@ inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_bmm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Computes the product of an n x k matrix and a vector of length k.
+// Computes the product of a matrix and a vector: (n, k) times (k) is (n). The dtypes must be equal.
 inline Tensor mv(const Tensor &self, const Tensor &vec) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mv(self.get(), vec.get(), out.put()));
@@ -6985,7 +7021,8 @@ inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
   detail::check(::tensor_mv_out(self.get(), vec.get(), out.get()));
 }
 
-// Computes the dot product of two vectors, as a zero-dim tensor.
+// Computes the dot product of two vectors, as a zero-dim tensor: `sum(self * tensor)`. The lengths
+// and the dtypes must be equal. `vdot` conjugates the first vector.
 inline Tensor dot(const Tensor &self, const Tensor &tensor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dot(self.get(), tensor.get(), out.put()));
@@ -6996,7 +7033,8 @@ inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor)
   detail::check(::tensor_dot_out(self.get(), tensor.get(), out.get()));
 }
 
-// Computes the dot product of two vectors, with the elements of `self` conjugated.
+// Computes the dot product of two vectors, with the elements of `self` conjugated: `sum(conj(self)
+// * other)`. The lengths and the dtypes must be equal.
 inline Tensor vdot(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vdot(self.get(), other.get(), out.put()));
@@ -7007,8 +7045,9 @@ inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other)
   detail::check(::tensor_vdot_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the inner product over the last dimensions, which must have the same size. A zero-dim
-// operand scales the other.
+// Computes the inner product over the last dimensions, which must have the same size: `out[i][j] =
+// sum over k of self[i][k] * other[j][k]`. The dtypes must be equal. A zero-dim operand scales the
+// other.
 inline Tensor inner(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_inner(self.get(), other.get(), out.put()));
@@ -7019,7 +7058,7 @@ inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_inner_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`. dtypes are promoted.
+// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`.
 inline Tensor outer(const Tensor &self, const Tensor &vec2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_outer(self.get(), vec2.get(), out.put()));
@@ -7030,7 +7069,7 @@ inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2)
   detail::check(::tensor_outer_out(self.get(), vec2.get(), out.get()));
 }
 
-// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`. dtypes are promoted.
+// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`.
 //
 // Alias of `outer`.
 inline Tensor ger(const Tensor &self, const Tensor &vec2) {
@@ -7045,7 +7084,8 @@ inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
 
 // Computes a matrix product and adds it to a matrix: `beta * self + alpha * (mat1 @ mat2)`. `self`
 // is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. `beta` and `alpha` must be representable in the dtype.
+// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
+// dtype.
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -7063,7 +7103,8 @@ inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1,
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
 // batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-// operand are ignored. `beta` and `alpha` must be representable in the dtype.
+// operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
+// representable in the dtype.
 inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_baddbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -7081,8 +7122,8 @@ inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &bat
 
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
 // + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
-// NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
-// representable in the dtype.
+// NaN and infinity in the corresponding operand are ignored. All tensors must have the same dtype.
+// `beta` and `alpha` must be representable in the dtype.
 inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -7100,7 +7141,8 @@ inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batc
 
 // Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
 // `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. `beta` and `alpha` must be representable in the dtype.
+// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
+// dtype.
 inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmv(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.put()));
@@ -7134,11 +7176,11 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
   detail::check(::tensor_addr_out(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
-// each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
-// are summed over. "..." represents broadcast dimensions, and a letter repeated in one operand
-// selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
-// order (upper case first), after the broadcast dimensions.
+// Computes a sum of products by the Einstein summation convention. The dtypes must be equal.
+// `equation` lists one letter for each dimension of each operand, such as "bij,bjk->bik"; letters
+// that are missing in the output are summed over. "..." represents broadcast dimensions, and a
+// letter repeated in one operand selects its diagonal. Without "->", the output has the letters
+// that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
 //
 // Dimensions of named tensors keep their names, which must agree for a letter of the output.
 inline Tensor einsum(const Text &equation, const Tensors &tensors) {
@@ -7148,7 +7190,7 @@ inline Tensor einsum(const Text &equation, const Tensors &tensors) {
 }
 
 // Computes a tensor contraction: the sum of products over the last `dims` dimensions of `self` and
-// the first `dims` dimensions of `other`.
+// the first `dims` dimensions of `other`. The dtypes must be equal.
 inline Tensor tensordot(const Tensor &self, const Tensor &other, Int dims = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tensordot(self.get(), other.get(), dims, out.put()));
@@ -7172,7 +7214,7 @@ inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &o
 }
 
 // Computes the Kronecker product: the block matrix of `self[i][j] * other`. Missing leading
-// dimensions have size 1. dtypes are promoted.
+// dimensions have size 1.
 inline Tensor kron(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_kron(self.get(), other.get(), out.put()));
@@ -7185,7 +7227,7 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 
 // Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
 // rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
-// broadcast. p = 0 counts different elements, and infinity returns the largest difference.
+// broadcast. `p` = 0 counts different elements, and infinity returns the largest difference.
 //
 // Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
 // by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
@@ -7277,8 +7319,8 @@ inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
   return out.take();
 }
 
-// Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope *
-// x` otherwise.
+// Applies the leaky rectified linear unit (leaky ReLU) element by element: `x` for x >= 0, and
+// `negative_slope * x` otherwise.
 namespace nn {
 inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
   detail::Result<Tensor> out;
@@ -7294,16 +7336,17 @@ inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
 }
 }  // namespace nn
 
-// Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight * x`
-// otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
-// `self`.
+// Applies the parametric rectified linear unit (PReLU) element by element: `x` for x >= 0, and
+// `weight * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the
+// dtype of `self`; other sizes are an error.
 inline Tensor prelu(const Tensor &self, const Tensor &weight) {
   detail::Result<Tensor> out;
   detail::check(::tensor_prelu(self.get(), weight.get(), out.put()));
   return out.take();
 }
 
-// Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
+// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
+// `min_val` greater than `max_val` is an error.
 namespace nn {
 inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
   detail::Result<Tensor> out;
@@ -7319,7 +7362,8 @@ inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const 
 }
 }  // namespace nn
 
-// Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
+// Applies ReLU6, the rectified linear unit limited to 6, to each element: `min(max(x, 0), 6)`. NaN
+// remains NaN.
 namespace nn {
 inline Tensor relu6(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7335,7 +7379,8 @@ inline Tensor relu6_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Replaces elements that are at most `threshold` by `value`.
+// Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
+// remains NaN.
 inline Tensor threshold(const Tensor &self, const Scalar &threshold, const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_threshold(self.get(), threshold.get(), value.get(), out.put()));
@@ -7351,7 +7396,8 @@ inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &t
   detail::check(::tensor_threshold_out(self.get(), threshold.get(), value.get(), out.get()));
 }
 
-// Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
+// Applies hard shrinkage element by element: 0 for elements in [-`lambd`, `lambd`], and `x`
+// otherwise.
 inline Tensor hardshrink(const Tensor &self, Real lambd = 0.5) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hardshrink(self.get(), lambd, out.put()));
@@ -7378,8 +7424,8 @@ inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0
 }
 }  // namespace nn
 
-// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6) /
-// 6`.
+// Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
+// `min(max(x + 3, 0), 6) / 6`.
 namespace nn {
 inline Tensor hardsigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7395,7 +7441,7 @@ inline Tensor hardsigmoid_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies the hard swish to each element: `x * hardsigmoid(x)`.
+// Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
 namespace nn {
 inline Tensor hardswish(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7411,8 +7457,8 @@ inline Tensor hardswish_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) - 1)`
-// otherwise.
+// Applies the exponential linear unit (ELU) element by element: `x` for x > 0, and `alpha * (exp(x)
+// - 1)` otherwise.
 namespace nn {
 inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
   detail::Result<Tensor> out;
@@ -7428,8 +7474,8 @@ inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
 }
 }  // namespace nn
 
-// Applies the continuously differentiable exponential linear unit element by element: `x` for x >
-// 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+// Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
+// for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 inline Tensor celu(const Tensor &self, Real alpha = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_celu(self.get(), alpha, out.put()));
@@ -7441,8 +7487,8 @@ inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
   return self;
 }
 
-// Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0, alpha
-// * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+// Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
+// min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
 // (self-normalizing networks).
 inline Tensor selu(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7455,8 +7501,8 @@ inline Tensor selu_(const Tensor &self) {
   return self;
 }
 
-// Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`. Returns
-// x where `beta * x` exceeds `threshold`.
+// Applies softplus, a smooth approximation of ReLU, to each element: `log(1 + exp(beta * x)) /
+// beta`. Returns x where `beta * x` exceeds `threshold`.
 namespace nn {
 inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
   detail::Result<Tensor> out;
@@ -7471,7 +7517,8 @@ inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0,
 }
 }  // namespace nn
 
-// Computes the logarithm of the sigmoid of each element: `-log(1 + exp(-x))`, without overflow.
+// Computes the logarithm of the sigmoid (log-sigmoid) of each element: `-log(1 + exp(-x))`, without
+// overflow.
 namespace nn {
 inline Tensor logsigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7486,9 +7533,10 @@ inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the cumulative
-// distribution function of the standard normal distribution. `approximate` "tanh" computes `x / 2 *
-// (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is "none".
+// Applies the Gaussian error linear unit (GELU) to each element: `x * Phi(x)`, where Phi is the
+// cumulative distribution function of the standard normal distribution. `approximate` "tanh"
+// computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
+// "none".
 namespace nn {
 inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
   detail::Result<Tensor> out;
@@ -7503,7 +7551,8 @@ inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approxim
 }
 }  // namespace nn
 
-// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
+// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
+// + exp(-x))`.
 namespace nn {
 inline Tensor silu(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7519,7 +7568,7 @@ inline Tensor silu_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies the Mish activation to each element: `x * tanh(softplus(x))`.
+// Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
 namespace nn {
 inline Tensor mish(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7535,7 +7584,7 @@ inline Tensor mish_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
+// Applies the tanh shrinkage to each element: `x - tanh(x)`.
 namespace nn {
 inline Tensor tanhshrink(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7544,7 +7593,7 @@ inline Tensor tanhshrink(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default dtype.
+// Applies the softsign function to each element: `x / (1 + |x|)`.
 namespace nn {
 inline Tensor softsign(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7553,9 +7602,9 @@ inline Tensor softsign(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
-// upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
-// distributed between `lower` and `upper`.
+// Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
+// `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes instead,
+// uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an error.
 inline Tensor rrelu(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rrelu(self.get(), lower, upper, training, detail::get(generator), out.put()));
@@ -7567,8 +7616,8 @@ inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333
   return self;
 }
 
-// Applies the gated linear unit: `a * sigmoid(b)`, where a and b are the first and the second half
-// of `self` along `dim`. The size of `dim` must be even.
+// Applies the gated linear unit (GLU): `a * sigmoid(b)`, where a and b are the first and the second
+// half of `self` along `dim`. An odd size of `dim` is an error.
 namespace nn {
 inline Tensor glu(const Tensor &self, Int dim = -1) {
   detail::Result<Tensor> out;
@@ -7587,7 +7636,8 @@ inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &d
 }  // namespace nn
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
 //
 // Alias of `softmax`.
 namespace nn {
@@ -7605,7 +7655,7 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 }  // namespace nn
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first.
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
 // Alias of `log_softmax`.
 namespace nn {
@@ -7685,7 +7735,8 @@ inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const 
 // `dilation` the distance between kernel elements. `groups` divides the input and output channels
 // into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
 // shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
-// `self`, `weight` and `bias` of shape (C_out) must have the same dtype.
+// `self`, `weight` and `bias` of shape (C_out) must have the same dtype. Channels that do not
+// agree, a kernel larger than the padded input, a stride below 1 and negative padding are an error.
 inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
@@ -7706,7 +7757,8 @@ inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std
 //
 // `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
 // one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
-// W_out), in channels-last memory format if `self` or `weight` is.
+// W_out), in channels-last memory format if `self` or `weight` is. The errors are those of
+// `conv1d`.
 inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
@@ -7724,7 +7776,8 @@ inline Tensor conv2d_padding(const Tensor &self, const Tensor &weight, const std
 // Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
 // (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
 // shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
-// height, width); see `conv1d`.
+// height, width); see `conv1d`. Returns a tensor of shape (N, C_out, D_out, H_out, W_out). The
+// errors are those of `conv1d`.
 inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv3d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
@@ -7746,7 +7799,8 @@ inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std
 // `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
 // shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
 // output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
-// to L, and must be smaller than the stride or the dilation.
+// to L, and must be smaller than the stride or the dilation. `self`, `weight` and `bias` must have
+// the same dtype.
 inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv_transpose1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
@@ -7774,16 +7828,17 @@ inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const s
 }
 
 // Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
-// `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
-// end. Returns a tensor of shape (L_out, N, C_out).
+// `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
+// zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
 inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &bias, Int pad = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv_tbc(self.get(), weight.get(), bias.get(), pad, out.put()));
   return out.take();
 }
 
-// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`, if
-// `train` is true. Otherwise returns `self`.
+// Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+// others by 1 - `p`, if `train` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error, and so are integers in training.
 inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7795,8 +7850,9 @@ inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::option
   return self;
 }
 
-// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`, if
-// `training` is true. Otherwise returns `self`.
+// Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+// others by 1 - `p`, if `training` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error, and so are integers in training.
 namespace nn {
 inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7813,7 +7869,7 @@ inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, c
 }  // namespace nn
 
 // Applies `dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are set to 0 together.
+// dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
 inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7825,7 +7881,9 @@ inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std
   return self;
 }
 
-// Applies `dropout` to whole channels of sequences `self` of shape (N, C, L) or (C, L).
+// Applies dropout to whole channels, if `training` is true, of sequences `self` of shape (N, C, L)
+// or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 - `p`.
+// A `p` outside of [0, 1] is an error.
 namespace nn {
 inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7841,7 +7899,9 @@ inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// Applies `dropout` to whole channels of images. The first two dimensions of `self` are (N, C).
+// Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
+// `self` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
+// error.
 namespace nn {
 inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7857,7 +7917,9 @@ inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// Applies `dropout` to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+// Applies dropout to whole channels, if `training` is true, of volumes `self` of shape (N, C, D, H,
+// W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided by
+// 1 - `p`. A `p` outside of [0, 1] is an error.
 namespace nn {
 inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7875,7 +7937,8 @@ inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true,
 
 // Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
 // element by the minimum of `selu` with probability `p`, and applies an affine transformation that
-// keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error.
 inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7889,7 +7952,8 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::
 
 // Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
 // element by the minimum of `selu` with probability `p`, and applies an affine transformation that
-// keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error.
 namespace nn {
 inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7906,7 +7970,7 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = f
 }  // namespace nn
 
 // Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are replaced together.
+// dimensions are replaced together. A `p` outside of [0, 1] is an error.
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7919,7 +7983,7 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, con
 }
 
 // Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are replaced together.
+// dimensions are replaced together. A `p` outside of [0, 1] is an error.
 namespace nn {
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7935,8 +7999,9 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool trai
 }
 }  // namespace nn
 
-// Applies a linear transformation: `self @ weight.T + bias`. `self` has the shape (..., K),
-// `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
+// Applies a linear transformation (fully connected layer): `self @ weight.T + bias`. `self` has the
+// shape (..., K), `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
+// The dtypes must be equal.
 namespace nn {
 inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7960,7 +8025,7 @@ inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor 
   return out.take();
 }
 
-// Divides `self` by its `p`-norm along `dim`: `x / max(norm(x), eps)`.
+// Normalizes vectors along `dim`: divides them by their `p`-norm, `x / max(norm(x), eps)`.
 namespace nn {
 inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
   detail::Result<Tensor> out;
@@ -7976,7 +8041,7 @@ inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, c
 }  // namespace nn
 
 // Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
-// Shapes are broadcast.
+// Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
 inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, Real p = 2, Real eps = 1e-06, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pairwise_distance(x1.get(), x2.get(), p, eps, keepdim, out.put()));
@@ -7985,7 +8050,7 @@ inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, Real p = 2, 
 
 // Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
 // with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
-// largest index.
+// largest index. Negative indices, and indices of at least `num_classes`, are an error.
 namespace nn {
 inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
   detail::Result<Tensor> out;
@@ -7995,7 +8060,8 @@ inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
 }  // namespace nn
 
 // Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C * r**2,
-// H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
+// H, W) to (..., C, H * r, W * r), with r = `upscale_factor`. A number of channels that is not
+// divisible by r**2 is an error.
 inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pixel_shuffle(self.get(), upscale_factor, out.put()));
@@ -8003,7 +8069,8 @@ inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) {
 }
 
 // Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
-// r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
+// r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`. A height or width
+// that is not divisible by r is an error.
 inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pixel_unshuffle(self.get(), downscale_factor, out.put()));
@@ -8011,7 +8078,7 @@ inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
 }
 
 // Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn.
+// turn. `groups` must divide the number of channels.
 inline Tensor channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_channel_shuffle(self.get(), groups, out.put()));
@@ -8019,7 +8086,7 @@ inline Tensor channel_shuffle(const Tensor &self, Int groups) {
 }
 
 // Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn.
+// turn. `groups` must divide the number of channels.
 //
 // Alias of `channel_shuffle`.
 inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
@@ -8046,7 +8113,8 @@ inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "const
 // (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
 // whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-// tensor.
+// tensor. The indices are int32 or int64; an index out of range is an error. `weight` may have any
+// dtype.
 namespace nn {
 inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<Int> &padding_idx = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
   detail::Result<Tensor> out;
@@ -8057,7 +8125,8 @@ inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::opt
 
 // Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
 // The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
-// frequency of the indices, and `sparse` makes the gradient a sparse tensor.
+// frequency of the indices, and `sparse` makes the gradient a sparse tensor. The indices are int32
+// or int64; an index out of range is an error.
 inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_embedding(weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse, out.put()));
@@ -8076,7 +8145,7 @@ inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real 
 // start of the next one; with `include_last_offset` the last offset is the end of the last bag.
 // `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
 // `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
-// gradient a sparse tensor.
+// gradient a sparse tensor. An index out of range is an error.
 //
 // Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
 // sums some of these are empty.
@@ -8096,7 +8165,8 @@ inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indi
 // the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
 // whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-// tensor.
+// tensor. The indices are int32 or int64; an index out of range is an error. `weight` is
+// floating-point.
 namespace nn {
 inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const Text &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8105,8 +8175,8 @@ inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std:
 }
 }  // namespace nn
 
-// Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
-// of `weight`, if given.
+// Computes the mean absolute error (MAE, L1 loss): `weight * |self - target|`. A mean is divided by
+// the sum of `weight`, if given.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8118,8 +8188,9 @@ inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optio
 }
 }  // namespace nn
 
-// Computes the mean squared error (L2 loss): `(self - target)**2`, multiplied by `weight` if given.
-// A mean is the sum divided by the sum of `weight`, or by the number of elements without `weight`.
+// Computes the mean squared error (MSE, L2 loss): `(self - target)**2`, multiplied by `weight` if
+// given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
+// `weight`.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8132,7 +8203,7 @@ inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::opti
 }  // namespace nn
 
 // Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
-// elsewhere, with d = `self - target`.
+// elsewhere, with d = `self - target`. With `beta` 0 it is the L1 loss; a negative one is an error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8145,7 +8216,8 @@ inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std
 }  // namespace nn
 
 // Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
-// elsewhere, with d = `self - target`, multiplied by `weight`.
+// elsewhere, with d = `self - target`, multiplied by `weight`. A `delta` that is not positive is an
+// error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 namespace nn {
@@ -8174,7 +8246,8 @@ inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::option
 // probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
 // shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
 // classes; a mean is divided by the sum of the weights of the targets. Targets equal to
-// `ignore_index` do not contribute.
+// `ignore_index` do not contribute; others must be classes from 0 to C - 1, of dtype int64 or
+// uint8.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8188,9 +8261,10 @@ inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::opti
 
 // Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
 // (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
-// contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
-// shape of `self`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
-// not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+// contains class indices from 0 to C - 1 (int64 or uint8), of shape (N) or (N, d1, ...), or class
+// probabilities, of the shape of `self`. `weight` of shape (C) rescales classes, and targets equal
+// to `ignore_index` do not contribute. `label_smoothing`, a number from 0 to 1, mixes the targets
+// with the uniform distribution.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8202,8 +8276,9 @@ inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std:
 }
 }  // namespace nn
 
-// Computes the binary cross-entropy of probabilities `self`: `-weight * (target * log(self) + (1 -
-// target) * log(1 - self))`. Logarithms are clamped to at least -100.
+// Computes the binary cross-entropy (BCE) of probabilities `self`: `-weight * (target * log(self) +
+// (1 - target) * log(1 - self))`. Logarithms are clamped to at least -100. Elements of `self` and
+// `target` outside of [0, 1] are an error, and so are different dtypes.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8215,9 +8290,9 @@ inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, con
 }
 }  // namespace nn
 
-// Computes `binary_cross_entropy(sigmoid(self), target)` from logits `self` in a numerically stable
-// form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both are
-// broadcast.
+// Computes the binary cross-entropy of logits `self` in a numerically stable form:
+// `binary_cross_entropy(sigmoid(self), target)`. `weight` multiplies the loss, and `pos_weight` the
+// term of positive targets; both are broadcast.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8246,8 +8321,8 @@ inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool lo
 
 // Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
 // variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
-// `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `self`, lacks its last
-// dimension, or has size 1 in one dimension.
+// `eps`; negative variances are an error. `full` adds the constant log(2*pi) / 2. `var` has the
+// shape of `self`, lacks its last dimension, or has size 1 in one dimension.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 namespace nn {
@@ -8298,7 +8373,8 @@ inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const s
 }  // namespace nn
 
 // Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
-// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2. `target`
+// of shape (N) contains class indices from 0 to C - 1 (int64).
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8312,7 +8388,8 @@ inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p 
 
 // Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
 // `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
-// `target` lists the labels of the sample; the first negative number ends the list.
+// `target` lists the labels of the sample; the first negative number ends the list. Labels of at
+// least C are an error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8324,8 +8401,8 @@ inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, c
 }
 }  // namespace nn
 
-// Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
-// each sample, each class multiplied by its `weight`.
+// Computes the multi-label one-versus-all loss: the mean of `binary_cross_entropy_with_logits` over
+// the classes (the last dimension) of each sample, each class multiplied by its `weight`.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8352,7 +8429,7 @@ inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, 
 
 // Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
 // where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
-// instead of d(anchor, negative) where it is smaller.
+// instead of d(anchor, negative) where it is smaller. A `margin` that is not positive is an error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8369,10 +8446,11 @@ inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, 
 // separates labels.
 //
 // `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
-// `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
-// `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
-// targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
-// the losses divided by the target lengths (default), and 2 for the sum.
+// `targets` are class indices from 0 to C - 1 of shape (N, S), or the concatenated sequences.
+// `input_lengths` and `target_lengths` are the lengths of each sample, at most T and S.
+// `zero_infinity` replaces infinite losses, of targets that are too long, by 0. `reduction` is 0
+// for the loss of each sample, 1 for the mean of the losses divided by the target lengths
+// (default), and 2 for the sum.
 //
 // The gradient includes that of `log_softmax`.
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
@@ -8393,10 +8471,11 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ten
 // separates labels.
 //
 // `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
-// `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
-// `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
-// targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
-// the mean of the losses divided by the target lengths (default), or "sum".
+// `targets` are class indices from 0 to C - 1 of shape (N, S), or the concatenated sequences.
+// `input_lengths` and `target_lengths` are the lengths of each sample, at most T and S.
+// `zero_infinity` replaces infinite losses, of targets that are too long, by 0. `reduction` is
+// "none" for the loss of each sample, "mean" for the mean of the losses divided by the target
+// lengths (default), or "sum".
 //
 // The gradient includes that of `log_softmax`.
 namespace nn {
@@ -8432,8 +8511,8 @@ inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weig
 }
 }  // namespace nn
 
-// Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
-// standard deviations 1 / sqrt(variance + `eps`).
+// Applies layer normalization, and also returns the means over the normalized dimensions, and the
+// reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layer_norm`.
 inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> mean;
@@ -8485,9 +8564,9 @@ inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const s
 }
 }  // namespace nn
 
-// Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements. Also
-// returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance +
-// `eps`).
+// Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
+// elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
+// sqrt(variance + `eps`). See `group_norm`.
 inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Int N, Int C, Int HxW, Int group, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> mean;
@@ -8496,20 +8575,20 @@ inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::op
   return {out.take(), mean.take(), rstd.take()};
 }
 
-// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
-// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or float32
-// if that has 16 bits. `cudnn_enabled` is ignored.
+// Applies group normalization to `self` of shape (N, C, ...): divides the C channels into
+// `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
+// weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
+// dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is ignored.
 inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enabled = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_group_norm(self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled, out.put()));
   return out.take();
 }
 
-// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
-// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or float32
-// if that has 16 bits. A group of a single element is an error.
+// Applies group normalization to `self` of shape (N, C, ...): divides the C channels into
+// `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
+// weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
+// dtype of `self`, or float32 if that has 16 bits. A group of a single element is an error.
 namespace nn {
 inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -8518,8 +8597,9 @@ inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional
 }
 }  // namespace nn
 
-// Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
-// standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
+// Applies batch normalization. In training, also returns the means of the channels and their
+// reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
+// `batch_norm`.
 inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> save_mean;
@@ -8533,7 +8613,7 @@ inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::op
 // running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
 // with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
 // have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is
-// ignored.
+// ignored. Without `training`, `running_mean` and `running_var` are required.
 inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps, Bool cudnn_enabled) {
   detail::Result<Tensor> out;
   detail::check(::tensor_batch_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled, out.put()));
@@ -8544,7 +8624,9 @@ inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight
 // weight + bias` for each channel. In training, mean and variance are those of the batch, and the
 // running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
 // with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
-// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
+// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. A channel with a
+// single element is an error in training. Without `training`, `running_mean` and `running_var` are
+// required.
 namespace nn {
 inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -8564,7 +8646,7 @@ inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &wei
 
 // Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
 // each sample separately. Running statistics are updated with the mean of the statistics of the
-// samples.
+// samples. A channel with a single element is an error.
 namespace nn {
 inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &running_mean = std::nullopt, const std::optional<Tensor> &running_var = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool use_input_stats = true, Real momentum = 0.1, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -8588,9 +8670,10 @@ inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0
 // maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
 //
 // Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
-// apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
-// half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
-// starts in the padding at the end is dropped.
+// apart. `padding` positions are added at each end and ignored by the maximum; more than half of
+// the kernel size is an error. `ceil_mode` rounds the output length up instead of down; a window
+// that starts in the padding at the end is dropped. Returns a tensor of shape (N, C, L_out) with
+// L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride) + 1.
 inline Tensor max_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_pool1d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
@@ -8599,7 +8682,7 @@ inline Tensor max_pool1d(const Tensor &self, const Ints &kernel_size, const Ints
 
 // Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
 // those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
-// channels-last memory format if `self` is.
+// channels-last memory format if `self` is. Returns a tensor of shape (N, C, H_out, W_out).
 inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
@@ -8607,7 +8690,8 @@ inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints
 }
 
 // Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The arguments
-// are those of `max_pool1d`, with one number for all dimensions, or (depth, height, width).
+// are those of `max_pool1d`, with one number for all dimensions, or (depth, height, width). Returns
+// a tensor of shape (N, C, D_out, H_out, W_out).
 inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
@@ -8664,7 +8748,7 @@ inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &ke
 // Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
 // `divisor_override` divides the sum of each window instead of its number of elements. The other
 // arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width). The
-// result is in channels-last memory format if `self` is.
+// result is in channels-last memory format if `self` is. A `divisor_override` of 0 is an error.
 namespace nn {
 inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8727,8 +8811,9 @@ inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
 }
 }  // namespace nn
 
-// Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
-// and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
+// Applies 1-D adaptive max pooling to `self` of shape (N, C, L) or (C, L), with the windows of
+// `adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
+// `max_pool1d_with_indices` does.
 inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -8736,8 +8821,9 @@ inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Int
   return {values.take(), indices.take()};
 }
 
-// Applies 2-D adaptive max pooling, with the windows of `adaptive_avg_pool2d`. Returns the maxima
-// and their flat row-major indices (int64) in the image, as `max_pool2d_with_indices` does.
+// Applies 2-D adaptive max pooling to images `self` of shape (N, C, H, W) or (C, H, W), with the
+// windows of `adaptive_avg_pool2d`. Returns the maxima and their flat row-major indices (int64) in
+// the image, as `max_pool2d_with_indices` does.
 namespace nn {
 inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
@@ -8747,8 +8833,9 @@ inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices
 }
 }  // namespace nn
 
-// Applies 3-D adaptive max pooling, with the windows of `adaptive_avg_pool3d`. Returns the maxima
-// and their flat row-major indices (int64) in the volume, as `max_pool3d_with_indices` does.
+// Applies 3-D adaptive max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), with
+// the windows of `adaptive_avg_pool3d`. Returns the maxima and their flat row-major indices (int64)
+// in the volume, as `max_pool3d_with_indices` does.
 namespace nn {
 inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
@@ -8794,8 +8881,8 @@ inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_s
 // Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
 // (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of zeros.
 // `output_size` selects one of the lengths that pooling maps to L, as the length alone or as the
-// whole shape. If several elements have the same index, the last one is stored, but each receives
-// the gradient of that position.
+// whole shape. An index out of range is an error. If several elements have the same index, the last
+// one is stored, but each receives the gradient of that position.
 namespace nn {
 inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8874,7 +8961,8 @@ inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_ind
 // Extracts sliding local blocks from images `self` of shape (N, C, H, W) or (C, H, W) (im2col).
 // Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
 // row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
-// `dilation` that between kernel elements, and `padding` the number of zeros added on each side.
+// `dilation` that between kernel elements, and `padding` the number of zeros added on each side. L
+// is the number of windows; at least one must fit.
 namespace nn {
 inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
   detail::Result<Tensor> out;
@@ -9036,6 +9124,7 @@ inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Ten
 
 // Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes (N,
 // C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+// Exactly one of the two is required.
 //
 // `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
 // center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
@@ -9115,7 +9204,7 @@ inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interp
 
 // Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
 // 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
-// grid of shape (N, D_out, H_out, W_out, 3).
+// grid of shape (N, D_out, H_out, W_out, 3). The dtypes of `self` and `grid` must be equal.
 //
 // Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with `align_corners`,
 // the centers of the corner elements. `mode` is "bilinear" (default, trilinear for volumes),
@@ -9206,14 +9295,15 @@ inline std::vector<Tensor> dequantize(const Tensors &tensors) {
   return out.take();
 }
 
-// Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32.
+// Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32. Other tensors are
+// an error.
 inline Tensor int_repr(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_int_repr(self.get(), out.put()));
   return out.take();
 }
 
-// Returns the scale of a tensor quantized per tensor.
+// Returns the scale of a tensor quantized per tensor. Other tensors are an error.
 inline double q_scale(const Tensor &self) {
   detail::Result<double> out;
   detail::check(::tensor_q_scale(self.get(), out.put()));
@@ -9227,28 +9317,31 @@ inline int64_t q_zero_point(const Tensor &self) {
   return out.take();
 }
 
-// Returns a copy of the scales of a tensor quantized per channel, in float64.
+// Returns a copy of the scales of a tensor quantized per channel, in float64. Other tensors are an
+// error.
 inline Tensor q_per_channel_scales(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_q_per_channel_scales(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a copy of the zero points of a tensor quantized per channel, in int64.
+// Returns a copy of the zero points of a tensor quantized per channel, in int64. Other tensors are
+// an error.
 inline Tensor q_per_channel_zero_points(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_q_per_channel_zero_points(self.get(), out.put()));
   return out.take();
 }
 
-// Returns the channel dimension of a tensor quantized per channel.
+// Returns the channel dimension of a tensor quantized per channel. Other tensors are an error.
 inline int64_t q_per_channel_axis(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_q_per_channel_axis(self.get(), out.put()));
   return out.take();
 }
 
-// Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine".
+// Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine". Other
+// tensors are an error.
 inline std::string qscheme(const Tensor &self) {
   detail::Result<std::string> out;
   detail::check(::tensor_qscheme(self.get(), out.put()));
@@ -9302,8 +9395,10 @@ inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self
 }
 
 // Simulates quantization of a floating-point tensor: quantizes as `quantize_per_tensor` does,
-// clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype. NaN remains NaN. The gradient
-// is 1 for elements in range and 0 elsewhere (straight-through estimator).
+// clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype: `(clamp(round(x / scale) +
+// zero_point, quant_min, quant_max) - zero_point) * scale`. NaN remains NaN. `scale` must be
+// positive, and `zero_point` in [`quant_min`, `quant_max`]. The gradient is 1 for elements in range
+// and 0 elsewhere (straight-through estimator).
 inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_per_tensor_affine(self.get(), scale, zero_point, quant_min, quant_max, out.put()));
@@ -9441,7 +9536,7 @@ inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
 }
 }  // namespace quantized
 
-// Clamps a quantized tensor to the range [0, 6].
+// Applies ReLU6 to a quantized tensor: clamps it to the range [0, 6].
 namespace quantized {
 inline Tensor relu6(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -9680,20 +9775,22 @@ inline Device parse_device(const Text &text) {
   return out.take();
 }
 
-// If `b` is true, warnings that are reported once by default (docs/warnings.md) are reported at
-// every occurrence. Applies to the process.
+// Sets whether warnings that are reported once by default (docs/warnings.md) are reported at every
+// occurrence: if `b` is true. Applies to the process.
 inline void set_warn_always(Bool b) {
   detail::check(::tensor_set_warn_always(b));
 }
 
-// Returns whether warnings that are otherwise reported once are reported each time.
+// Returns whether warnings that are otherwise reported once are reported at every occurrence, as
+// `set_warn_always` sets.
 inline bool is_warn_always_enabled() {
   detail::Result<bool> out;
   detail::check(::tensor_is_warn_always_enabled(out.put()));
   return out.take();
 }
 
-// Sets the number of threads that an operator may use, at least 1. Results do not depend on it.
+// Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
+// Results do not depend on it.
 inline void set_num_threads(Int n) {
   detail::check(::tensor_set_num_threads(n));
 }
@@ -9739,7 +9836,8 @@ inline std::string dispatch_table(const Text &name) {
   return out.take();
 }
 
-// Returns whether the single element of `self` is nonzero. Other numbers of elements are an error.
+// Returns whether the single element of `self` is nonzero. A tensor with several elements, or none,
+// is an error.
 inline bool is_nonzero(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_nonzero(self.get(), out.put()));
@@ -9762,7 +9860,7 @@ inline bool is_neg(const Tensor &self) {
   return out.take();
 }
 
-// Returns whether both tensors have the same shape.
+// Returns whether the two tensors have the same shape.
 inline bool is_same_size(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
   detail::check(::tensor_is_same_size(self.get(), other.get(), out.put()));
@@ -9770,6 +9868,7 @@ inline bool is_same_size(const Tensor &self, const Tensor &other) {
 }
 
 // Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
+// `dtype` defaults to the default dtype.
 inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rand(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9781,7 +9880,8 @@ inline void rand_out(const Tensor &out, const Ints &size, const Options &options
 }
 
 // Creates a tensor of shape `size` of random numbers from the standard normal distribution (mean 0,
-// variance 1). The real and imaginary parts of complex numbers have variance 1/2.
+// variance 1). The real and imaginary parts of complex numbers have variance 1/2. `dtype` defaults
+// to the default dtype.
 inline Tensor randn(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randn(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9793,7 +9893,8 @@ inline void randn_out(const Tensor &out, const Ints &size, const Options &option
 }
 
 // Creates a tensor of shape `size` of random integers, uniformly distributed from `low` (inclusive)
-// to `high` (exclusive). `dtype` defaults to int64.
+// to `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
+// represent, are an error.
 inline Tensor randint(Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9805,7 +9906,8 @@ inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, 
 }
 
 // Creates a tensor of shape `size` of random integers, uniformly distributed from 0 (inclusive) to
-// `high` (exclusive). `dtype` defaults to int64.
+// `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
+// represent, are an error.
 inline Tensor randint(Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_high(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9816,7 +9918,8 @@ inline void randint_out(const Tensor &out, Int high, const Ints &size, const Opt
   detail::check(::tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Returns a random permutation of the integers from 0 to n - 1. `dtype` defaults to int64.
+// Returns a random permutation of the integers from 0 to `n` - 1. `dtype` defaults to int64. A
+// negative `n` is an error.
 inline Tensor randperm(Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randperm(n, detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9844,7 +9947,8 @@ inline Tensor randn_like(const Tensor &self, const Options &options = {}, const 
 }
 
 // Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
-// dtype and device of `self`.
+// dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
+// error.
 inline Tensor randint_like(const Tensor &self, Int low, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_like(self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
@@ -9852,7 +9956,8 @@ inline Tensor randint_like(const Tensor &self, Int low, Int high, const Options 
 }
 
 // Creates a tensor of random integers from 0 (inclusive) to `high` (exclusive) with the shape,
-// dtype and device of `self`.
+// dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
+// error.
 inline Tensor randint_like(const Tensor &self, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_like_high(self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
@@ -9860,7 +9965,7 @@ inline Tensor randint_like(const Tensor &self, Int high, const Options &options 
 }
 
 // Samples from normal distributions with a mean and a standard deviation for each element. Shapes
-// are broadcast.
+// are broadcast. Negative standard deviations are an error.
 inline Tensor normal(const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(std.is_number() ? ::tensor_normal_tensors_scalar(mean.get(), std.number(), detail::get(generator), out.put()) : ::tensor_normal_tensors(mean.get(), std.get(), detail::get(generator), out.put()));
@@ -9872,7 +9977,8 @@ inline void normal_out(const Tensor &out, const Operand &mean, const Operand &st
 }
 
 // Creates a tensor of shape `size` of random numbers from the normal distribution with mean `mean`
-// and standard deviation `std`.
+// and standard deviation `std`. `dtype` defaults to the default dtype. A negative `std` is an
+// error.
 inline Tensor normal(Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_normal_size(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9884,6 +9990,7 @@ inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size,
 }
 
 // Samples 0 or 1 from Bernoulli distributions; each element of `self` is the probability of 1.
+// Probabilities outside of [0, 1] and NaN are an error.
 inline Tensor bernoulli(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bernoulli(self.get(), detail::get(generator), out.put()));
@@ -9895,16 +10002,17 @@ inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::opti
 }
 
 // Samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, with the shape and
-// dtype of `self`.
+// dtype of `self`. Probabilities outside of [0, 1] are an error.
 inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bernoulli_p(self.get(), p, detail::get(generator), out.put()));
   return out.take();
 }
 
-// Samples `num_samples` indices (int64) from each row of weights in `self`, a vector or a matrix.
-// The weights are nonnegative, and need not sum to 1. `replacement` allows an index to be sampled
-// more than once.
+// Samples `num_samples` indices from each row of weights in `self`, a vector or a matrix. The
+// weights need not sum to 1; negative weights, and rows that sum to 0, are an error. `replacement`
+// allows an index to be sampled more than once; without it, a `num_samples` greater than the number
+// of weights is an error.
 inline Tensor multinomial(const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_multinomial(self.get(), num_samples, replacement, detail::get(generator), out.put()));
@@ -9915,7 +10023,8 @@ inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_sampl
   detail::check(::tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get()));
 }
 
-// Samples from Poisson distributions; each element of `self` is a rate.
+// Samples from Poisson distributions; each element of `self` is a rate (mean). Negative rates are
+// an error.
 inline Tensor poisson(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_poisson(self.get(), detail::get(generator), out.put()));
@@ -9964,14 +10073,15 @@ inline Tensor dirichlet_grad(const Tensor &x, const Tensor &alpha, const Tensor 
   return out.take();
 }
 
-// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place.
+// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. A
+// `from_` greater than `to` is an error.
 inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random numbers from the normal distribution with mean `mean` and standard
-// deviation `std`, in place.
+// deviation `std`, in place. A negative `std` is an error.
 inline Tensor normal_(const Tensor &self, Real mean = 0, Real std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
@@ -9984,55 +10094,58 @@ inline Tensor random_(const Tensor &self, const std::optional<Generator> &genera
   return self;
 }
 
-// Fills `self` with random integers from 0 (inclusive) to `to` (exclusive), in place.
+// Fills `self` with random integers from 0 (inclusive) to `to` (exclusive), in place. An empty
+// range, and one that the dtype cannot represent, are an error.
 inline Tensor random_(const Tensor &self, Int to, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_random__to(self.get(), to, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random integers from `from_` (inclusive) to `to` (exclusive), in place. `to`
-// defaults to one more than the largest value of the dtype.
+// defaults to one more than the largest value of the dtype. An empty range, and one that the dtype
+// cannot represent, are an error.
 inline Tensor random_(const Tensor &self, Int from_, const std::optional<Int> &to, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
   return self;
 }
 
 // Fills `self` with samples 0 or 1 from Bernoulli distributions, in place. `p` contains the
-// probabilities of 1, and is broadcast.
+// probabilities of 1, and is broadcast. Probabilities outside of [0, 1] are an error.
 inline Tensor bernoulli_(const Tensor &self, const Tensor &p, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator)));
   return self;
 }
 
 // Fills `self` with samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, in
-// place.
+// place. Probabilities outside of [0, 1] are an error.
 inline Tensor bernoulli_(const Tensor &self, Real p = 0.5, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_bernoulli_(self.get(), p, detail::get(generator)));
   return self;
 }
 
-// Fills `self` with random numbers from the exponential distribution of rate `lambd`, in place.
+// Fills `self` with random numbers from the exponential distribution of rate `lambd`, in place: the
+// density is `lambd * exp(-lambd * x)`. A `lambd` that is not positive is an error.
 inline Tensor exponential_(const Tensor &self, Real lambd = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_exponential_(self.get(), lambd, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random numbers from the Cauchy distribution with location `median` and scale
-// `sigma`, in place.
+// `sigma`, in place. A `sigma` that is not positive is an error.
 inline Tensor cauchy_(const Tensor &self, Real median = 0, Real sigma = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random numbers from the log-normal distribution, whose logarithms have mean
-// `mean` and standard deviation `std`, in place.
+// `mean` and standard deviation `std`, in place. A `std` that is not positive is an error.
 inline Tensor log_normal_(const Tensor &self, Real mean = 1, Real std = 2, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random numbers from the geometric distribution with success probability `p`, in
-// place: the number of trials up to the first success.
+// place: the number of trials up to the first success. A `p` outside of (0, 1) is an error.
 inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_geometric_(self.get(), p, detail::get(generator)));
   return self;
@@ -10147,8 +10260,7 @@ inline void generator_set_state(const Generator &self, const Tensor &state) {
 // Computes the sum of the elements over `dim`. `dim` is one dimension or a list; by default, or if
 // it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 //
-// The result is int64 for integers and bool (uint64 for uint64), unless `dtype` is given, to which
-// elements are converted first. float32 and 16-bit floats are summed in blocks, whose sums are
+// `dtype` converts elements first. float32 and 16-bit floats are summed in blocks, whose sums are
 // accumulated in float64; the result is bitwise identical for any number of threads. An empty sum
 // is 0.
 inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10161,9 +10273,9 @@ inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std
   detail::check(::tensor_sum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// Computes the sum of the elements over `dim`, with NaN counted as 0. `dim` is one dimension or a
-// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
-// dimensions with size 1.
+// Computes the sum of the elements over `dim`, with NaN counted as 0. `dtype` converts elements
+// first. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+// reduced. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor nansum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nansum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -10175,8 +10287,7 @@ inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = 
 }
 
 // Computes the product of the elements along `dim`, or of all elements. `keepdim` keeps the reduced
-// dimension with size 1. The result is int64 for integers and bool (uint64 for uint64), unless
-// `dtype` is given. An empty product is 1.
+// dimension with size 1. `dtype` converts elements first. An empty product is 1.
 inline Tensor prod(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_prod(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.put()));
@@ -10189,7 +10300,7 @@ inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<
 
 // Computes the arithmetic mean of the elements over `dim`. `dim` is one dimension or a list; by
 // default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
-// size 1. Integers and bool require `dtype`. An empty mean is NaN.
+// size 1. `dtype` converts elements first; integers and bool require it. An empty mean is NaN.
 inline Tensor mean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -10213,9 +10324,9 @@ inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim =
   detail::check(::tensor_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// Returns whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero.
-// `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
-// reduces none. `keepdim` keeps reduced dimensions with size 1.
+// Tests whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero. `dim`
+// is one dimension or a list; by default all dimensions are reduced, and an empty list reduces
+// none. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor any(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_any(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -10226,7 +10337,7 @@ inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std
   detail::check(::tensor_any_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// Returns whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
+// Tests whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
 // `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
 // reduces none. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor all(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
@@ -10247,17 +10358,19 @@ inline Tensor count_nonzero(const Tensor &self, const Ints &dim = std::nullopt) 
   return out.take();
 }
 
-// Computes the standard deviation of all elements. `unbiased` applies Bessel's correction: the
-// divisor is one less than the number of elements.
+// Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` of all elements. `unbiased`
+// (default) applies Bessel's correction: the divisor is one less than the number of elements, so
+// that a single element returns NaN.
 inline Tensor std(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_std(self.get(), unbiased, out.put()));
   return out.take();
 }
 
-// Computes the standard deviation over `dim`. `unbiased` applies Bessel's correction: the divisor
-// is one less than the number of elements. `dim` is one dimension or a list; by default, or if it
-// is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
+// Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`. `unbiased`
+// applies Bessel's correction: the divisor is one less than the number of elements. `dim` is one
+// dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
+// reduced dimensions with size 1.
 inline Tensor std(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_std_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
@@ -10268,9 +10381,9 @@ inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
   detail::check(::tensor_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
 
-// Computes the standard deviation over `dim`, with any correction of the divisor. `dim` is one
-// dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
-// reduced dimensions with size 1.
+// Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`, with any
+// correction of the divisor. `dim` is one dimension or a list; by default, or if it is empty, all
+// dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 //
 // The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
@@ -10285,17 +10398,19 @@ inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints
   detail::check(::tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
-// Computes the variance of all elements. `unbiased` applies Bessel's correction: the divisor is one
-// less than the number of elements.
+// Computes the variance `sum(|x - mean|**2) / divisor` of all elements. `unbiased` (default)
+// applies Bessel's correction: the divisor is one less than the number of elements, so that a
+// single element returns NaN.
 inline Tensor var(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_var(self.get(), unbiased, out.put()));
   return out.take();
 }
 
-// Computes the variance over `dim`. `unbiased` applies Bessel's correction: the divisor is one less
-// than the number of elements. `dim` is one dimension or a list; by default, or if it is empty, all
-// dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
+// Computes the variance `sum(|x - mean|**2) / divisor` over `dim`. `unbiased` applies Bessel's
+// correction: the divisor is one less than the number of elements. `dim` is one dimension or a
+// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+// dimensions with size 1.
 inline Tensor var(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_var_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
@@ -10306,9 +10421,9 @@ inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
   detail::check(::tensor_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
 
-// Computes the variance over `dim`, with any correction of the divisor. `dim` is one dimension or a
-// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
-// dimensions with size 1.
+// Computes the variance `sum(|x - mean|**2) / divisor` over `dim`, with any correction of the
+// divisor. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+// reduced. `keepdim` keeps reduced dimensions with size 1.
 //
 // The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
@@ -10323,8 +10438,9 @@ inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints
   detail::check(::tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
-// Computes the standard deviation and the mean of all elements. `unbiased` applies Bessel's
-// correction: the divisor is one less than the number of elements.
+// Computes the standard deviation and the mean of all elements. `unbiased` (default) applies
+// Bessel's correction: the divisor is one less than the number of elements, so that a single
+// element returns NaN.
 inline StdMeanResult std_mean(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
@@ -10357,8 +10473,9 @@ inline StdMeanCorrectionResult std_mean_correction(const Tensor &self, const Int
   return {std.take(), mean.take()};
 }
 
-// Computes the variance and the mean of all elements. `unbiased` applies Bessel's correction: the
-// divisor is one less than the number of elements.
+// Computes the variance and the mean of all elements. `unbiased` (default) applies Bessel's
+// correction: the divisor is one less than the number of elements, so that a single element returns
+// NaN.
 inline VarMeanResult var_mean(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
@@ -10457,7 +10574,7 @@ inline void max_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the maximum along `dim`, and the int64 index of its first occurrence. NaN propagates.
-// `keepdim` keeps the reduced dimension with size 1.
+// `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
 inline MaxDimResult max(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10481,7 +10598,7 @@ inline void min_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the minimum along `dim`, and the int64 index of its first occurrence. NaN propagates.
-// `keepdim` keeps the reduced dimension with size 1.
+// `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
 inline MinDimResult min(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10515,8 +10632,8 @@ inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) 
   detail::check(::tensor_min_other_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the minimum and the maximum along `dim`, or of all elements. `keepdim` keeps the reduced
-// dimension with size 1.
+// Computes the minimum and the maximum along `dim`, or of all elements. NaN propagates, and no
+// elements are an error. `keepdim` keeps the reduced dimension with size 1.
 inline AminmaxResult aminmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> min;
   detail::Result<Tensor> max;
@@ -10530,7 +10647,7 @@ inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self
 
 // Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
 // index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
-// size 1.
+// size 1. No elements are an error.
 inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmax(self.get(), detail::get(dim), keepdim, out.put()));
@@ -10543,7 +10660,7 @@ inline void argmax_out(const Tensor &out, const Tensor &self, const std::optiona
 
 // Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
 // index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
-// size 1.
+// size 1. No elements are an error.
 inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmin(self.get(), detail::get(dim), keepdim, out.put()));
@@ -10815,7 +10932,7 @@ inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other)
   detail::check(::tensor_fmin_out(self.get(), other.get(), out.get()));
 }
 
-// Applies the rectified linear unit to each element: `max(x, 0)`.
+// Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
 inline Tensor relu(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_relu(self.get(), out.put()));
@@ -10839,9 +10956,9 @@ inline void where_out(const Tensor &out, const Tensor &condition, const Operand 
   detail::check(other.is_number() ? ::tensor_where_scalar_out(condition.get(), self.get(), other.number(), out.get()) : ::tensor_where_out(condition.get(), self.get(), other.get(), out.get()));
 }
 
-// Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
-// uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
-// is accumulated in float64.
+// Computes the cumulative sum along `dim`: `out[i] = self[0] + ... + self[i]`. `dtype` converts
+// elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
+// float64.
 inline Tensor cumsum(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumsum(self.get(), dim, detail::get(dtype), out.put()));
@@ -10857,9 +10974,9 @@ inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std
   detail::check(::tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
-// Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
-// for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
-// float32 is accumulated in float64.
+// Computes the cumulative product along `dim`: `out[i] = self[0] * ... * self[i]`. `dtype` converts
+// elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
+// float64.
 inline Tensor cumprod(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumprod(self.get(), dim, detail::get(dtype), out.put()));
@@ -10901,7 +11018,8 @@ inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor
   detail::check(::tensor_cummin_out(self.get(), dim, values.get(), indices.get()));
 }
 
-// Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow.
+// Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow:
+// `out[i] = log(exp(self[0]) + ... + exp(self[i]))`.
 inline Tensor logcumsumexp(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logcumsumexp(self.get(), dim, out.put()));
@@ -10913,8 +11031,7 @@ inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
 }
 
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
-// overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
-// reduced dimensions with size 1.
+// overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -10926,7 +11043,8 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 }
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_softmax(self.get(), dim, detail::get(dtype), out.put()));
@@ -10938,7 +11056,7 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 }
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first.
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
@@ -11079,7 +11197,7 @@ inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
 }  // namespace signal::windows
 
 // Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
-// values and their int64 indices in `self`. The sort is stable; NaN counts as the largest value.
+// values and their indices in `self`. The sort is stable; NaN counts as the largest value.
 inline SortResult sort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11104,14 +11222,15 @@ inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &
   detail::check(::tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get()));
 }
 
-// Returns the int64 indices that sort `self` along `dim`.
+// Returns the indices that sort `self` along `dim` in ascending order, or in `descending` order.
+// The sort is stable; NaN counts as the largest value.
 inline Tensor argsort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argsort(self.get(), dim, descending, out.put()));
   return out.take();
 }
 
-// Returns the int64 indices that sort `self` along `dim`. Equivalent to `argsort`, which is always
+// Returns the indices that sort `self` along `dim`. Equivalent to `argsort`, which is always
 // stable; `stable` is ignored.
 inline Tensor argsort(const Tensor &self, Bool stable, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
@@ -11131,8 +11250,8 @@ inline void msort_out(const Tensor &out, const Tensor &self) {
 }
 
 // Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
-// int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
-// must not exceed the size of the dimension.
+// int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A `k`
+// that exceeds the size of the dimension is an error. NaN counts as the largest value.
 inline TopkResult topk(const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11145,7 +11264,7 @@ inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &
 }
 
 // Computes the median of all elements: the lower one for an even number of elements. NaN
-// propagates.
+// propagates; the median of no elements is NaN.
 inline Tensor median(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_median(self.get(), out.put()));
@@ -11187,7 +11306,8 @@ inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Ten
 }
 
 // Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
-// as the largest value. `keepdim` keeps the reduced dimension with size 1.
+// as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced dimension with
+// size 1.
 inline KthvalueResult kthvalue(const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11201,7 +11321,7 @@ inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tens
 
 // Computes the mode along `dim`: the most frequent element, the smallest of several, and the int64
 // index of an occurrence. NaN is not equal to NaN. `keepdim` keeps the reduced dimension with size
-// 1.
+// 1. A dimension of size 0 is an error.
 inline ModeResult mode(const Tensor &self, Int dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11246,7 +11366,7 @@ inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &
 //
 // `return_inverse` returns the int64 indices of the input elements in the result, in the shape of
 // `self` (a vector with `dim`), and `return_counts` the int64 number of occurrences; they are empty
-// if not requested. Meta tensors are an error, because the shape depends on values.
+// if not requested.
 inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_inverse = false, Bool return_counts = false, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
@@ -11255,8 +11375,9 @@ inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_i
   return {output.take(), inverse_indices.take(), counts.take()};
 }
 
-// Removes all but the first of consecutive equal elements, or of equal slices along `dim`. The
-// other arguments are those of `unique`.
+// Returns the elements of `self` without consecutive duplicates: removes all but the first of
+// consecutive equal elements, or of equal slices along `dim`. The other arguments are those of
+// `unique`.
 inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool return_inverse = false, Bool return_counts = false, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
@@ -11373,14 +11494,15 @@ inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std
 }
 
 // Coalesces a COO tensor: sorts its entries in row-major order and sums duplicates. Returns a
-// coalesced tensor unchanged.
+// coalesced tensor unchanged. Other layouts are an error.
 inline Tensor coalesce(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_coalesce(self.get(), out.put()));
   return out.take();
 }
 
-// Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique.
+// Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique. Other
+// layouts are an error.
 inline bool is_coalesced(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_coalesced(self.get(), out.put()));
@@ -11388,14 +11510,15 @@ inline bool is_coalesced(const Tensor &self) {
 }
 
 // Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
-// with the tensor.
+// with the tensor. Other layouts are an error.
 inline Tensor indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_indices(self.get(), out.put()));
   return out.take();
 }
 
-// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
+// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced. Strided tensors
+// are an error.
 inline Tensor values(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_values(self.get(), out.put()));
@@ -11417,7 +11540,7 @@ inline Tensor coo_values(const Tensor &self) {
 }
 
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-// nnz. Shares memory with the tensor.
+// nnz. Shares memory with the tensor. Other layouts are an error.
 inline Tensor crow_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_crow_indices(self.get(), out.put()));
@@ -11425,7 +11548,7 @@ inline Tensor crow_indices(const Tensor &self) {
 }
 
 // Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
-// the tensor.
+// the tensor. Other layouts are an error.
 inline Tensor col_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_col_indices(self.get(), out.put()));
@@ -11433,7 +11556,7 @@ inline Tensor col_indices(const Tensor &self) {
 }
 
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-// by nnz. Shares memory with the tensor.
+// by nnz. Shares memory with the tensor. Other layouts are an error.
 inline Tensor ccol_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ccol_indices(self.get(), out.put()));
@@ -11441,7 +11564,7 @@ inline Tensor ccol_indices(const Tensor &self) {
 }
 
 // Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
-// tensor.
+// tensor. Other layouts are an error.
 inline Tensor row_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_row_indices(self.get(), out.put()));
@@ -11464,7 +11587,8 @@ inline int64_t dense_dim(const Tensor &self) {
 }
 
 // Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
-// stored zeros. For a batch, it is the number of each batch element.
+// stored zeros. For a batch, it is the number of each batch element. Strided tensors are an error;
+// see `count_nonzero`.
 inline int64_t nnz(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_nnz(self.get(), out.put()));
@@ -11508,16 +11632,17 @@ inline Tensor mark_coalesced_(const Tensor &self, Bool coalesced) {
   return self;
 }
 
-// Computes the product of a sparse matrix and a strided matrix, in COO format, with all elements of
-// the rows in which `self` has entries.
+// Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
+// elements of the rows in which `self` has entries.
 inline Tensor smm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_smm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 
-// Computes `beta * self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`,
-// in COO format, with all elements of the rows in which `mat1` has entries.
+// Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
+// self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`. Returns a COO
+// tensor with all elements of the rows in which `mat1` has entries.
 inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sspaddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -11528,8 +11653,8 @@ inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &ma
   detail::check(::tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor, with one
-// sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+// Computes the matrix product of a sparse matrix and a strided matrix as a hybrid COO tensor, with
+// one sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
 inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hspmm(mat1.get(), mat2.get(), out.put()));
@@ -11540,7 +11665,8 @@ inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2)
   detail::check(::tensor_hspmm_out(mat1.get(), mat2.get(), out.get()));
 }
 
-// Computes `beta * self + alpha * (mat1 @ mat2)` for sparse matrices. Alias of `sspaddmm`.
+// Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
+// self + alpha * (mat1 @ mat2)`. Alias of `sspaddmm`.
 inline Tensor saddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_saddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -11563,7 +11689,8 @@ inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) 
   detail::check(::tensor_hsmm_out(mat1.get(), mat2.get(), out.get()));
 }
 
-// Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
+// Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
+// Alias of `mm`.
 inline Tensor dsmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dsmm(self.get(), mat2.get(), out.put()));
@@ -11585,7 +11712,8 @@ inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std:
 }  // namespace sparse
 
 // Computes the matrix product of two matrices, at least one of them sparse. The result is strided
-// unless both are sparse; then it is COO or CSC if both are, otherwise CSR.
+// unless both are sparse; then it has the layout COO or CSC if both have, otherwise CSR. The dtypes
+// must be equal.
 namespace sparse {
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
@@ -11605,7 +11733,8 @@ inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) {
 }
 }  // namespace sparse
 
-// Computes `beta * self + alpha * (mat1 @ mat2)` for a sparse `mat1`.
+// Computes the product of a sparse and a strided matrix and adds it to a matrix: `beta * self +
+// alpha * (mat1 @ mat2)` for a sparse `mat1`.
 namespace sparse {
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
@@ -11632,7 +11761,8 @@ inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tenso
 }  // namespace sparse
 
 // Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries count
-// as minus infinity. `dtype` converts the entries first.
+// as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
+// `softmax`.
 namespace sparse {
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -11711,8 +11841,8 @@ inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_in
   return {crow.take(), col.take(), sum.take()};
 }
 
-// Computes the error function of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+// from 0 to x.
 inline Tensor erf(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_erf(self.get(), out.put()));
@@ -11729,7 +11859,6 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-// Integers and bool are converted to the default dtype.
 inline Tensor erfc(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_erfc(self.get(), out.put()));
@@ -11745,8 +11874,8 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erfc_out(self.get(), out.get()));
 }
 
-// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-// are converted to the default dtype.
+// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
+// and 1, and NaN outside of [-1, 1].
 inline Tensor erfinv(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_erfinv(self.get(), out.put()));
@@ -11762,8 +11891,8 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erfinv_out(self.get(), out.get()));
 }
 
-// Computes the natural logarithm of the absolute value of the gamma function of each element.
-// Integers and bool are converted to the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element:
+// `log(|gamma(x)|)`; inf for 0 and negative integers.
 inline Tensor lgamma(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_lgamma(self.get(), out.put()));
@@ -11780,7 +11909,7 @@ inline void lgamma_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element. Integers and bool are converted to the default dtype.
+// element; -inf for 0, and NaN for negative integers.
 inline Tensor digamma(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_digamma(self.get(), out.put()));
@@ -11796,8 +11925,8 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_digamma_out(self.get(), out.get()));
 }
 
-// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 inline Tensor i0(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_i0(self.get(), out.put()));
@@ -11814,7 +11943,6 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-// Integers and bool are converted to the default dtype.
 inline Tensor sinc(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sinc(self.get(), out.put()));
@@ -11830,8 +11958,8 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sinc_out(self.get(), out.get()));
 }
 
-// Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to [eps,
-// 1 - eps] first. Integers and bool are converted to the default dtype.
+// Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+// elements are clamped to [eps, 1 - eps] first.
 inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logit(self.get(), detail::get(eps), out.put()));
@@ -11848,7 +11976,7 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 }
 
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
-// >= 0. Integers and bool are converted to the default dtype.
+// >= 0.
 inline Tensor polygamma(Int n, const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_polygamma(n, self.get(), out.put()));
@@ -11860,7 +11988,8 @@ inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
 }
 
 // Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-// element. Integers and bool are converted to the default dtype.
+// element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+// - 1.
 inline Tensor mvlgamma(const Tensor &self, Int p) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mvlgamma(self.get(), p, out.put()));
@@ -11876,8 +12005,9 @@ inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
   detail::check(::tensor_mvlgamma_out(self.get(), p, out.get()));
 }
 
-// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
+// the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
+// negative arguments. Shapes are broadcast.
 inline Tensor igamma(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_igamma(self.get(), other.get(), out.put()));
@@ -11893,8 +12023,8 @@ inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &othe
   detail::check(::tensor_igamma_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
+// `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 inline Tensor igammac(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_igammac(self.get(), other.get(), out.put()));
@@ -11910,8 +12040,8 @@ inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &oth
   detail::check(::tensor_igammac_out(self.get(), other.get(), out.get()));
 }
 
-// Computes `log(exp(self) + exp(other))`, element by element, without overflow. Shapes are
-// broadcast.
+// Computes the logarithm of the sum of exponentials, element by element, without overflow:
+// `log(exp(self) + exp(other))`. Shapes are broadcast.
 inline Tensor logaddexp(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logaddexp(self.get(), other.get(), out.put()));
@@ -11922,7 +12052,8 @@ inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &o
   detail::check(::tensor_logaddexp_out(self.get(), other.get(), out.get()));
 }
 
-// Computes `log2(2**self + 2**other)`, element by element, without overflow. Shapes are broadcast.
+// Computes the base-2 logarithm of the sum of powers of 2, element by element, without overflow:
+// `log2(2**self + 2**other)`. Shapes are broadcast.
 inline Tensor logaddexp2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logaddexp2(self.get(), other.get(), out.put()));
@@ -11967,7 +12098,8 @@ inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) 
   detail::check(::tensor_gcd_out(self.get(), other.get(), out.get()));
 }
 
-// Computes the least common multiple of integers, element by element. Shapes are broadcast.
+// Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
+// an operand is 0. Shapes are broadcast.
 inline Tensor lcm(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_lcm(self.get(), other.get(), out.put()));
@@ -12064,7 +12196,7 @@ inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::opt
   detail::check(::tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get()));
 }
 
-// Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
+// Converts angles from degrees to radians: `x * pi / 180`.
 inline Tensor deg2rad(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_deg2rad(self.get(), out.put()));
@@ -12080,7 +12212,7 @@ inline void deg2rad_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_deg2rad_out(self.get(), out.get()));
 }
 
-// Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
+// Converts angles from radians to degrees: `x * 180 / pi`.
 inline Tensor rad2deg(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rad2deg(self.get(), out.put()));
@@ -12096,8 +12228,7 @@ inline void rad2deg_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_rad2deg_out(self.get(), out.get()));
 }
 
-// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-// converted to the default dtype.
+// Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 //
 // Alias of `sigmoid`.
 namespace special {
@@ -12114,8 +12245,7 @@ inline void expit_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-// dtype.
+// Computes 2 to the power of each element: `2**x`.
 //
 // Alias of `exp2`.
 namespace special {
@@ -12132,8 +12262,7 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0.
 //
 // Alias of `expm1`.
 namespace special {
@@ -12150,8 +12279,8 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-// the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+// below -1.
 //
 // Alias of `log1p`.
 namespace special {
@@ -12168,8 +12297,8 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the error function of each element. Integers and bool are converted to the default
-// dtype.
+// Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+// from 0 to x.
 //
 // Alias of `erf`.
 namespace special {
@@ -12187,7 +12316,6 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-// Integers and bool are converted to the default dtype.
 //
 // Alias of `erfc`.
 namespace special {
@@ -12204,8 +12332,8 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-// are converted to the default dtype.
+// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
+// and 1, and NaN outside of [-1, 1].
 //
 // Alias of `erfinv`.
 namespace special {
@@ -12222,8 +12350,8 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the natural logarithm of the absolute value of the gamma function of each element.
-// Integers and bool are converted to the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element:
+// `log(|gamma(x)|)`; inf for 0 and negative integers.
 //
 // Alias of `lgamma`.
 namespace special {
@@ -12241,7 +12369,7 @@ inline void gammaln_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element. Integers and bool are converted to the default dtype.
+// element; -inf for 0, and NaN for negative integers.
 //
 // Alias of `digamma`.
 namespace special {
@@ -12259,7 +12387,7 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element. Integers and bool are converted to the default dtype.
+// element; -inf for 0, and NaN for negative integers.
 //
 // Alias of `digamma`.
 namespace special {
@@ -12276,8 +12404,8 @@ inline void psi_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
 // Alias of `i0`.
 namespace special {
@@ -12295,7 +12423,6 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-// Integers and bool are converted to the default dtype.
 //
 // Alias of `sinc`.
 namespace special {
@@ -12331,8 +12458,8 @@ inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
 }
 }  // namespace special
 
-// Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to [eps,
-// 1 - eps] first. Integers and bool are converted to the default dtype.
+// Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+// elements are clamped to [eps, 1 - eps] first.
 //
 // Alias of `logit`.
 namespace special {
@@ -12350,7 +12477,7 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 }  // namespace special
 
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
-// >= 0. Integers and bool are converted to the default dtype.
+// >= 0.
 //
 // Alias of `polygamma`.
 namespace special {
@@ -12368,7 +12495,8 @@ inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
 }  // namespace special
 
 // Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-// element. Integers and bool are converted to the default dtype.
+// element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+// - 1.
 //
 // Alias of `mvlgamma`.
 namespace special {
@@ -12385,8 +12513,9 @@ inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
 }
 }  // namespace special
 
-// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
+// the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
+// negative arguments. Shapes are broadcast.
 //
 // Alias of `igamma`.
 namespace special {
@@ -12403,8 +12532,8 @@ inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &ot
 }
 }  // namespace special
 
-// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
-// NaN for negative arguments. Shapes are broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
+// `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 //
 // Alias of `igammac`.
 namespace special {
@@ -12456,7 +12585,7 @@ inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &o
 }  // namespace special
 
 // Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k >=
-// 0. Shapes are broadcast.
+// 0; inf for `self` = 1, and NaN for `self` < 1. Shapes are broadcast.
 namespace special {
 inline Tensor zeta(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
@@ -12472,7 +12601,8 @@ inline void zeta_out(const Tensor &out, const Operand &self, const Operand &othe
 }  // namespace special
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
 //
 // Alias of `softmax`.
 namespace special {
@@ -12490,7 +12620,7 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 }  // namespace special
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first.
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
 // Alias of `log_softmax`.
 namespace special {
@@ -12508,8 +12638,7 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
 }  // namespace special
 
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
-// overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
-// reduced dimensions with size 1.
+// overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 //
 // Alias of `logsumexp`.
 namespace special {
@@ -12527,7 +12656,6 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 }  // namespace special
 
 // Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative numbers.
-// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor entr(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12542,8 +12670,7 @@ inline void entr_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`. Integers
-// and bool are converted to the default dtype.
+// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
 namespace special {
 inline Tensor erfcx(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12559,7 +12686,7 @@ inline void erfcx_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the cumulative distribution function of the standard normal distribution for each
-// element. Integers and bool are converted to the default dtype.
+// element: `(1 + erf(x / sqrt(2))) / 2`.
 namespace special {
 inline Tensor ndtr(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12575,8 +12702,7 @@ inline void ndtr_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the logarithm of the cumulative distribution function of the standard normal
-// distribution for each element, accurate in both tails. Integers and bool are converted to the
-// default dtype.
+// distribution for each element, `log(ndtr(x))`, accurate in both tails.
 namespace special {
 inline Tensor log_ndtr(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12592,8 +12718,7 @@ inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
-// each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers and bool are converted to
-// the default dtype.
+// each element: -inf for 0, inf for 1, NaN outside of [0, 1].
 namespace special {
 inline Tensor ndtri(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12609,7 +12734,7 @@ inline void ndtri_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
-// element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
+// element: `exp(-|x|) * i0(x)`.
 namespace special {
 inline Tensor i0e(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12624,8 +12749,7 @@ inline void i0e_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 namespace special {
 inline Tensor i1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12641,7 +12765,7 @@ inline void i1_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
-// element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
+// element: `exp(-|x|) * i1(x)`.
 namespace special {
 inline Tensor i1e(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12656,8 +12780,7 @@ inline void i1e_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
-// converted to the default dtype.
+// Computes the Bessel function of the first kind of order 0 of each element.
 namespace special {
 inline Tensor bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12672,8 +12795,7 @@ inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
-// converted to the default dtype.
+// Computes the Bessel function of the first kind of order 1 of each element.
 namespace special {
 inline Tensor bessel_j1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12689,7 +12811,7 @@ inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-// negative numbers. Integers and bool are converted to the default dtype.
+// negative numbers.
 namespace special {
 inline Tensor bessel_y0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12705,7 +12827,7 @@ inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-// negative numbers. Integers and bool are converted to the default dtype.
+// negative numbers.
 namespace special {
 inline Tensor bessel_y1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12720,8 +12842,8 @@ inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
 // Alias of `i0`.
 namespace special {
@@ -12738,8 +12860,7 @@ inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
-// bool are converted to the default dtype.
+// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 //
 // Alias of `special.i1`.
 namespace special {
@@ -12757,7 +12878,7 @@ inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-// NaN for negative numbers. Integers and bool are converted to the default dtype.
+// NaN for negative numbers.
 namespace special {
 inline Tensor modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12773,7 +12894,7 @@ inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-// NaN for negative numbers. Integers and bool are converted to the default dtype.
+// NaN for negative numbers.
 namespace special {
 inline Tensor modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12789,8 +12910,7 @@ inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-// the default dtype.
+// element, times `exp(x)`; inf for 0, NaN for negative numbers.
 namespace special {
 inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12806,8 +12926,7 @@ inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self)
 }  // namespace special
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-// the default dtype.
+// element, times `exp(x)`; inf for 0, NaN for negative numbers.
 namespace special {
 inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12823,7 +12942,7 @@ inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self)
 }  // namespace special
 
 // Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-// x`, and 1 for 0. Integers and bool are converted to the default dtype.
+// x`, and 1 for 0.
 namespace special {
 inline Tensor spherical_bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12839,7 +12958,7 @@ inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
-// represented. Integers and bool are converted to the default dtype.
+// represented.
 namespace special {
 inline Tensor airy_ai(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12855,8 +12974,7 @@ inline void airy_ai_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12872,8 +12990,7 @@ inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, cons
 }  // namespace special
 
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12889,8 +13006,7 @@ inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, cons
 }  // namespace special
 
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12906,8 +13022,7 @@ inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, cons
 }  // namespace special
 
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-// bool are converted to the default dtype.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12925,7 +13040,7 @@ inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, cons
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
 // with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 namespace special {
 inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12943,7 +13058,7 @@ inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const 
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
 // with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 namespace special {
 inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12960,7 +13075,7 @@ inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const
 
 // Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-// accurate. Shapes are broadcast. Integers and bool are converted to the default dtype.
+// accurate. Shapes are broadcast.
 namespace special {
 inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12977,7 +13092,7 @@ inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const
 
 // Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
 // an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes are
-// broadcast. Integers and bool are converted to the default dtype.
+// broadcast.
 namespace special {
 inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12994,7 +13109,6 @@ inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const
 
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13011,7 +13125,6 @@ inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand 
 
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13028,7 +13141,6 @@ inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand 
 
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13045,7 +13157,6 @@ inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand 
 
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13073,7 +13184,8 @@ inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim =
   detail::check(::tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get()));
 }
 
-// Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`.
+// Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
+// (y[i] + y[i + 1]) / 2`.
 inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapezoid(y.get(), dx.get(), dim, out.put()));
@@ -13130,7 +13242,8 @@ inline Tensor cov(const Tensor &self, Int correction = 1, const std::optional<Te
 }
 
 // Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
-// (columns), in [-1, 1].
+// (columns), in [-1, 1]: `R[i][j] = C[i][j] / sqrt(C[i][i] * C[j][j])` with the covariance matrix C
+// (`cov`). `self` has at most two dimensions.
 inline Tensor corrcoef(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_corrcoef(self.get(), out.put()));
@@ -13138,7 +13251,7 @@ inline Tensor corrcoef(const Tensor &self) {
 }
 
 // Computes the cross product of 3-element vectors along `dim` (default: the first dimension of size
-// 3). The other dimensions are broadcast.
+// 3); another size is an error. The other dimensions are broadcast.
 inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cross(self.get(), other.get(), detail::get(dim), out.put()));
@@ -13149,24 +13262,25 @@ inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get()));
 }
 
-// Computes the trace (sum of the main diagonal) of a matrix; int64 for integers, uint64 for uint64.
+// Computes the trace (sum of the main diagonal) of a matrix: `sum over i of self[i][i]`.
 inline Tensor trace(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trace(self.get(), out.put()));
   return out.take();
 }
 
-// Computes the `p`-norm of `self - other`. Shapes are broadcast.
+// Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
+// other|**p)**(1 / p)`. Shapes are broadcast.
 inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dist(self.get(), other.get(), p.get(), out.put()));
   return out.take();
 }
 
-// Counts the occurrences of each value in a vector of nonnegative integers. Returns int64 counts of
-// the values from 0 to the maximum, at least `minlength` of them. With `weights` of the same
-// length, returns the sums of the weights instead, float32 for float32 weights and float64
-// otherwise.
+// Counts the occurrences of each value in a vector of nonnegative integers; negative ones are an
+// error. Returns int64 counts of the values from 0 to the maximum, at least `minlength` of them.
+// With `weights` of the same length, returns the sums of the weights instead, float32 for float32
+// weights and float64 otherwise.
 inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, Int minlength = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bincount(self.get(), detail::get(weights), minlength, out.put()));
@@ -13175,7 +13289,7 @@ inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights 
 
 // Computes a histogram with `bins` equal bins from `min` to `max`, or over the range of the
 // elements if both are equal. NaN and elements out of range are ignored; the last bin includes
-// `max`. The result has the dtype of `self`; integers and bool are an error.
+// `max`. Integers and bool are an error, and so are `bins` below 1 and a `min` above `max`.
 inline Tensor histc(const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_histc(self.get(), bins, min.get(), max.get(), out.put()));
@@ -13234,9 +13348,10 @@ inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &
 }
 
 // Computes quantiles along `dim`, or of all elements; NaN propagates. `q` is a number, or a vector
-// that becomes the first dimension of the result, of values in [0, 1]; the quantile is the value at
-// rank `q * (n - 1)` of the n sorted elements. `interpolation` between ranks is "linear" (default),
-// "lower", "higher", "nearest" or "midpoint". `self` and `q` are float32 or float64.
+// that becomes the first dimension of the result, of values in [0, 1], and others are an error; the
+// quantile is the value at rank `q * (n - 1)` of the n sorted elements. `interpolation` between
+// ranks is "linear" (default), "lower", "higher", "nearest" or "midpoint". The dtype of `q` must be
+// that of `self`. No elements are an error.
 inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::Result<Tensor> out;
   detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()));
@@ -13601,32 +13716,33 @@ inline MemoryStatsOfResult memory_stats_of(const std::optional<Dtype> &dtype = s
   return {tensors.take(), storages.take(), nbytes.take()};
 }
 
-// Formats the results of `memory_stats` and `memory_stats_of` as a table.
+// Returns a summary of the memory statistics of the CPU: the results of `memory_stats` and
+// `memory_stats_of` as a table.
 inline std::string memory_summary() {
   detail::Result<std::string> out;
   detail::check(::tensor_memory_summary(out.put()));
   return out.take();
 }
 
-// Sets the peak of `memory_stats` to the bytes in use now.
+// Resets the peak memory statistics: sets the peak of `memory_stats` to the bytes in use now.
 inline void reset_peak_memory_stats() {
   detail::check(::tensor_reset_peak_memory_stats());
 }
 
-// Releases the bytes that are cached for reuse to the operating system.
+// Releases cached memory: the bytes that are cached for reuse are returned to the operating system.
 inline void empty_cache() {
   detail::check(::tensor_empty_cache());
 }
 
 // Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0 means
-// no limit. The environment variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a
-// number with K, M, G or T for powers of 1024.
+// no limit, and a negative one is an error. The environment variable LIBTENSOR_MEMORY_LIMIT sets it
+// at the first call: bytes, or a number with K, M, G or T for powers of 1024.
 inline void set_memory_limit(Int nbytes) {
   detail::check(::tensor_set_memory_limit(nbytes));
 }
 
 // Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
-// any thread; 1 is the next one, and 0 cancels. It serves tests of programs.
+// any thread; 1 is the next one, and 0 cancels. Programs test with it how they handle such errors.
 inline void fail_allocation(Int countdown) {
   detail::check(::tensor_fail_allocation(countdown));
 }
@@ -13767,8 +13883,9 @@ inline Tensor jvp_input(const Tensor &self, Bool keep) {
   return out.take();
 }
 
-// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
-// error if the strides require a copy; `reshape` copies in this case.
+// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+// shape with another number of elements is an error, and so are strides that require a copy;
+// `reshape` copies in this case.
 inline Tensor view(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view(self.get(), size.data(), size.size(), out.put()));
@@ -13792,7 +13909,8 @@ inline Tensor view_as(const Tensor &self, const Tensor &other) {
 }
 
 // Returns a tensor with shape `shape` and the same elements, in row-major order: a view if the
-// strides allow it, otherwise a copy. One size may be -1 and is inferred.
+// strides allow it, otherwise a copy. One size may be -1 and is inferred. A shape with another
+// number of elements is an error.
 inline Tensor reshape(const Tensor &self, const Ints &shape) {
   detail::Result<Tensor> out;
   detail::check(::tensor_reshape(self.get(), shape.data(), shape.size(), out.put()));
@@ -13807,7 +13925,7 @@ inline Tensor reshape_as(const Tensor &self, const Tensor &other) {
 }
 
 // Flattens dimensions `start_dim` to `end_dim` into one: a view if the strides allow it, otherwise
-// a copy.
+// a copy. By default, all dimensions are flattened.
 inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten(self.get(), start_dim, end_dim, out.put()));
@@ -13829,7 +13947,7 @@ inline Tensor flatten(const Tensor &self, const Ints &dims, const Text &out_dim)
 }
 
 // Splits dimension `dim` into several dimensions of the given sizes; one of them may be -1 and is
-// inferred.
+// inferred. Their product must be the size of the dimension.
 inline Tensor unflatten(const Tensor &self, Int dim, const Ints &sizes) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unflatten(self.get(), dim, sizes.data(), sizes.size(), out.put()));
@@ -13863,7 +13981,7 @@ inline Tensor t_(const Tensor &self) {
   return self;
 }
 
-// Swaps dimensions `dim0` and `dim1`. Returns a view.
+// Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
 inline Tensor transpose(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_transpose(self.get(), dim0, dim1, out.put()));
@@ -13875,7 +13993,8 @@ inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) {
   return self;
 }
 
-// Swaps two dimensions. Alias of `transpose`, with NumPy's name.
+// Transposes a tensor: swaps the dimensions `axis0` and `axis1`. Alias of `transpose`, with NumPy's
+// name.
 inline Tensor swapaxes(const Tensor &self, Int axis0, Int axis1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_swapaxes(self.get(), axis0, axis1, out.put()));
@@ -13887,7 +14006,7 @@ inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) {
   return self;
 }
 
-// Swaps dimensions `dim0` and `dim1`. Returns a view.
+// Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
 //
 // Alias of `transpose`.
 inline Tensor swapdims(const Tensor &self, Int dim0, Int dim1) {
@@ -13902,7 +14021,7 @@ inline Tensor swapdims_(const Tensor &self, Int dim0, Int dim1) {
 }
 
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
-// view.
+// view. `dims` must contain each dimension once.
 inline Tensor permute(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_permute(self.get(), dims.data(), dims.size(), out.put()));
@@ -13974,7 +14093,7 @@ inline Tensor H(const Tensor &self) {
 }
 
 // Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
-// conjugates. Returns a view.
+// conjugates. Returns a view (conjugated lazily).
 inline Tensor adjoint(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_adjoint(self.get(), out.put()));
@@ -13982,7 +14101,8 @@ inline Tensor adjoint(const Tensor &self) {
 }
 
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-// copies. A size of -1 keeps that of the dimension. Returns a view.
+// copies. A size of -1 keeps that of the dimension. Returns a view. Other sizes than 1 cannot
+// change. `implicit` is ignored.
 inline Tensor expand(const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expand(self.get(), size.data(), size.size(), implicit, out.put()));
@@ -14039,7 +14159,8 @@ inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
   return self;
 }
 
-// Inserts a dimension of size 1 at position `dim`. Returns a view.
+// Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
+// result. Returns a view.
 inline Tensor unsqueeze(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unsqueeze(self.get(), dim, out.put()));
@@ -14051,7 +14172,8 @@ inline Tensor unsqueeze_(const Tensor &self, Int dim) {
   return self;
 }
 
-// Returns the slice `start:start + length` of dimension `dim`, as a view.
+// Returns the slice `start:start + length` of dimension `dim`, as a view. A slice that is out of
+// range is an error.
 inline Tensor narrow(const Tensor &self, Int dim, Int start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow(self.get(), dim, start, length, out.put()));
@@ -14066,7 +14188,8 @@ inline Tensor narrow(const Tensor &self, Int dim, const Tensor &start, Int lengt
   return out.take();
 }
 
-// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
+// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view. An
+// index out of range is an error; a negative one counts from the end.
 inline Tensor select(const Tensor &self, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select(self.get(), dim, index, out.put()));
@@ -14082,8 +14205,8 @@ inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &s
 }
 
 // Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
-// offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
-// defaults to that of `self`.
+// offset. A view that exceeds the storage is an error, and so are negative strides.
+// `storage_offset` defaults to that of `self`.
 inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
@@ -14095,16 +14218,17 @@ inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stri
   return self;
 }
 
-// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
-// as a view. The elements of a window are the last dimension of the result.
+// Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
+// apart, as a view. The elements of a window are the last dimension of the result.
 inline Tensor unfold(const Tensor &self, Int dimension, Int size, Int step) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unfold(self.get(), dimension, size, step, out.put()));
   return out.take();
 }
 
-// Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
-// dimension of the result.
+// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+// `dim2`, as a view; the diagonal is the last dimension of the result. Fewer than 2 dimensions are
+// an error.
 inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal(self.get(), offset, dim1, dim2, out.put()));
@@ -14119,7 +14243,8 @@ inline Tensor diagonal(const Tensor &self, const Text &outdim, Int dim1, Int dim
   return out.take();
 }
 
-// Returns a tensor that shares memory with `self`, detached from the autograd graph.
+// Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
+// require grad. In-place writes to either are visible in both.
 inline Tensor detach(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_detach(self.get(), out.put()));
@@ -14133,8 +14258,8 @@ inline std::vector<Tensor> unbind(const Tensor &self, Int dim = 0) {
   return out.take();
 }
 
-// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
-// views.
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
+// `split_size` below 1 is an error. Returns views.
 inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split(self.get(), split_size, dim, out.put(), out.length()));
@@ -14160,7 +14285,7 @@ inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &spli
 }
 
 // Splits dimension `dim` into at most `chunks` chunks of equal size; the last one may be smaller.
-// Returns views.
+// `chunks` below 1 is an error. Returns views.
 inline std::vector<Tensor> chunk(const Tensor &self, Int chunks, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_chunk(self.get(), chunks, dim, out.put(), out.length()));
@@ -14191,7 +14316,8 @@ inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Int
   return out.take();
 }
 
-// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1. Returns views.
+// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
+// are the larger ones. Returns views.
 inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split(self.get(), sections, dim, out.put(), out.length()));
@@ -14258,8 +14384,9 @@ inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indice
 
 // Computes `view` as a contiguous copy instead of a view.
 //
-// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
-// error if the strides require a copy; `reshape` copies in this case.
+// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+// shape with another number of elements is an error, and so are strides that require a copy;
+// `reshape` copies in this case.
 inline Tensor view_copy(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_copy(self.get(), size.data(), size.size(), out.put()));
@@ -14288,7 +14415,8 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype>
 // Computes `expand` as a contiguous copy instead of a view.
 //
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-// copies. A size of -1 keeps that of the dimension.
+// copies. A size of -1 keeps that of the dimension. Other sizes than 1 cannot change. `implicit` is
+// ignored.
 inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expand_copy(self.get(), size.data(), size.size(), implicit, out.put()));
@@ -14301,7 +14429,8 @@ inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &s
 
 // Computes `permute` as a contiguous copy instead of a view.
 //
-// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. `dims` must
+// contain each dimension once.
 inline Tensor permute_copy(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_permute_copy(self.get(), dims.data(), dims.size(), out.put()));
@@ -14314,7 +14443,7 @@ inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &
 
 // Computes `transpose` as a contiguous copy instead of a view.
 //
-// Swaps dimensions `dim0` and `dim1`.
+// Transposes a tensor: swaps dimensions `dim0` and `dim1`.
 inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_transpose_copy(self.get(), dim0, dim1, out.put()));
@@ -14380,7 +14509,8 @@ inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const I
 
 // Computes `unsqueeze` as a contiguous copy instead of a view.
 //
-// Inserts a dimension of size 1 at position `dim`.
+// Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
+// result.
 inline Tensor unsqueeze_copy(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unsqueeze_copy(self.get(), dim, out.put()));
@@ -14393,7 +14523,8 @@ inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
 
 // Computes `narrow` as a contiguous copy instead of a view.
 //
-// Returns the slice `start:start + length` of dimension `dim`.
+// Returns the slice `start:start + length` of dimension `dim`. A slice that is out of range is an
+// error.
 inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow_copy(self.get(), dim, start, length, out.put()));
@@ -14406,7 +14537,8 @@ inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
 
 // Computes `select` as a contiguous copy instead of a view.
 //
-// Selects the slice at `index` of dimension `dim`, and removes the dimension.
+// Selects the slice at `index` of dimension `dim`, and removes the dimension. An index out of range
+// is an error; a negative one counts from the end.
 inline Tensor select_copy(const Tensor &self, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_copy(self.get(), dim, index, out.put()));
@@ -14434,8 +14566,8 @@ inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, c
 // Computes `as_strided` as a contiguous copy instead of a view.
 //
 // Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
-// offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
-// defaults to that of `self`.
+// offset. A view that exceeds the storage is an error, and so are negative strides.
+// `storage_offset` defaults to that of `self`.
 inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided_copy(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
@@ -14448,8 +14580,8 @@ inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Int
 
 // Computes `unfold` as a contiguous copy instead of a view.
 //
-// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart.
-// The elements of a window are the last dimension of the result.
+// Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
+// apart. The elements of a window are the last dimension of the result.
 inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unfold_copy(self.get(), dimension, size, step, out.put()));
@@ -14462,8 +14594,8 @@ inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension
 
 // Computes `diagonal` as a contiguous copy instead of a view.
 //
-// Returns diagonal `offset` of dimensions `dim1` and `dim2`; the diagonal is the last dimension of
-// the result.
+// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+// `dim2`; the diagonal is the last dimension of the result. Fewer than 2 dimensions are an error.
 inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_copy(self.get(), offset, dim1, dim2, out.put()));
@@ -14476,7 +14608,8 @@ inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset 
 
 // Computes `detach` as a contiguous copy instead of a view.
 //
-// Returns a tensor that shares memory with `self`, detached from the autograd graph.
+// Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
+// require grad. In-place writes to either are visible in both.
 inline Tensor detach_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_detach_copy(self.get(), out.put()));
@@ -14498,7 +14631,8 @@ inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
 
 // Computes `split` as a contiguous copy instead of a view.
 //
-// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller.
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
+// `split_size` below 1 is an error.
 inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_copy(self.get(), split_size, dim, out.put(), out.length()));
@@ -14544,7 +14678,8 @@ inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `indices` as a contiguous copy instead of a view.
 //
-// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz).
+// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Other layouts
+// are an error.
 inline Tensor indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_indices_copy(self.get(), out.put()));
@@ -14557,7 +14692,8 @@ inline void indices_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `values` as a contiguous copy instead of a view.
 //
-// Returns the values of a sparse tensor; a COO tensor must be coalesced.
+// Returns the values of a sparse tensor; a COO tensor must be coalesced. Strided tensors are an
+// error.
 inline Tensor values_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_values_copy(self.get(), out.put()));
@@ -14571,7 +14707,7 @@ inline void values_copy_out(const Tensor &out, const Tensor &self) {
 // Computes `crow_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-// nnz.
+// nnz. Other layouts are an error.
 inline Tensor crow_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_crow_indices_copy(self.get(), out.put()));
@@ -14584,7 +14720,8 @@ inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `col_indices` as a contiguous copy instead of a view.
 //
-// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor.
+// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Other layouts are
+// an error.
 inline Tensor col_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_col_indices_copy(self.get(), out.put()));
@@ -14598,7 +14735,7 @@ inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
 // Computes `ccol_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-// by nnz.
+// by nnz. Other layouts are an error.
 inline Tensor ccol_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ccol_indices_copy(self.get(), out.put()));
@@ -14611,7 +14748,8 @@ inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `row_indices` as a contiguous copy instead of a view.
 //
-// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor.
+// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Other layouts are an
+// error.
 inline Tensor row_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_row_indices_copy(self.get(), out.put()));

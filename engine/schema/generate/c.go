@@ -213,7 +213,7 @@ func declarations(ops []*schema.Operator) string {
 			for i, f := range forms(o) {
 				text := f.variantLine()
 				if i == 0 {
-					text = spelling.document(o) + "\n" + strings.Join([]string{dtypes(o), defaults(o.Args, cDefault), f.freeing()}, " ")
+					text = spelling.document(o, false) + "\n" + strings.Join([]string{dtypes(o, false, cArgName), defaults(o.Args, cDefault), f.freeing()}, " ")
 				}
 				b.WriteString(comment("// ", text) + deprecation(o, "\n") + "TENSOR_API " + f.cSignature() + ";\n")
 			}

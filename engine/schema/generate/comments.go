@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
@@ -72,7 +74,7 @@ var (
 
 // document returns the documentation of an operator in a language's spelling: a code span that is the name of an operator, and the names of arguments
 // in code spans.
-func (s spelling) document(o *schema.Operator) string {
+func (s spelling) document(o *schema.Operator, inplace bool) string {
 	arguments := map[string]bool{}
 	for _, a := range append(append([]schema.Arg{}, o.Args...), o.Returns...) {
 		arguments[a.Name] = true
@@ -84,7 +86,11 @@ func (s spelling) document(o *schema.Operator) string {
 	if at := strings.LastIndex(o.Name, "."); at >= 0 {
 		space = o.Name[:at+1]
 	}
-	return codeSpan.ReplaceAllStringFunc(o.Doc, func(span string) string {
+	doc := o.Doc
+	if inplace {
+		doc = o.DocInPlace()
+	}
+	return codeSpan.ReplaceAllStringFunc(doc, func(span string) string {
 		name := strings.Trim(span, "`")
 		if !arguments[name] {
 			for _, full := range []string{space + name, name, "nn." + name} {
@@ -139,33 +145,109 @@ func nodeSpelling(ops []*schema.Operator) spelling {
 	return s
 }
 
-// Sentences about operators whose result has another dtype than some operands, and cannot be written to them.
-var (
-	convertsIntegers = regexp.MustCompile(`Integers\s+and\s+bool\s+are\s+converted\s+to\s+the\s+default\s+dtype`)
-	convertsBool     = regexp.MustCompile(`;\s+bool\s+is\s+converted\s+to\s+int64`)
-)
-
-// inPlace returns a paragraph about the in-place form of an operator.
+// inPlace returns a paragraph about the in-place form of an operator: which dtypes it excludes, because the result has the dtype of the first argument.
 func inPlace(o *schema.Operator, inplace bool, argument func(string) string) string {
 	if !inplace {
 		return ""
 	}
-	text := "\nModifies `" + argument(o.Args[0].Name) + "` in place."
-	switch {
-	case convertsIntegers.MatchString(o.Doc):
-		text += " Integers and bool are an error, because the result is floating-point."
-	case convertsBool.MatchString(o.Doc):
-		text += " bool is an error, because the result is int64."
+	name := argument(o.Args[0].Name)
+	text := "\nModifies `" + name + "` in place, and returns it. Its dtype and shape do not change:"
+	if o.Tagged("view") {
+		return "\nModifies the shape and strides of `" + name + "` in place, and returns it.\n"
+	}
+	var errors []string
+	switch rule := o.Promotion; {
+	case strings.HasSuffix(rule, "_float") && o.Accepts(dtype.Int64):
+		errors = append(errors, "integers and bool are an error, because the result is floating-point")
+	case rule == "promote_int" && o.Accepts(dtype.Bool):
+		errors = append(errors, "bool is an error, because the result is an integer")
+	case rule == "real" && o.Accepts(dtype.Complex64):
+		errors = append(errors, "complex numbers are an error, because the result is real")
+	case rule == "bool":
+		errors = append(errors, "the result is converted to that dtype, with 1 for true")
+	}
+	if n := len(operands(o)); n > 1 && o.Tagged("elementwise") {
+		if rule := o.Promotion; rule == "promote" || rule == "promote_float" {
+			errors = append(errors, "a promoted dtype of a higher category is an error")
+		}
+		errors = append(errors, "the other operands must be broadcastable to that shape")
+	}
+	if len(errors) == 0 {
+		text = strings.TrimSuffix(text, " Its dtype and shape do not change:")
+	} else {
+		text += " " + strings.Join(errors, "; ") + "."
 	}
 	return text + "\n"
 }
 
-// dtypes returns a sentence about the dtypes of an operator that does not support all.
-func dtypes(o *schema.Operator) string {
-	if o.DTypes == "all" || o.DTypes == "none" {
+// operands returns the arguments whose dtypes determine that of the result: tensors that are no indices or masks, and bounds.
+func operands(o *schema.Operator) []schema.Arg {
+	var list []schema.Arg
+	for _, a := range o.Args {
+		bound := a.Type.Base == "Scalar" && (a.Name == "min" || a.Name == "max")
+		if bound || (a.Type.Base == "Tensor" || a.Type.Base == "Operand") && !a.Indices && a.Name != "mask" && a.Name != "condition" {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// dtypes returns sentences about the dtypes that an operator accepts, and those of its results unless it is in place.
+func dtypes(o *schema.Operator, inplace bool, argument func(string) string) string {
+	if o.DTypes == "none" {
 		return ""
 	}
-	return "Dtypes: " + schema.DTypeSets[o.DTypes].Text + "."
+	set := o.DTypes
+	if inplace {
+		set = o.DTypesInPlace()
+	}
+	accepted, remark, _ := strings.Cut(schema.DTypeSets[set].Text, ";")
+	if o.Tagged("wide_complex") && schema.DTypeSets[set].Has(dtype.Complex32) {
+		accepted += " except complex32"
+	}
+	if remark != "" && !inplace {
+		accepted += ";" + remark
+	}
+	text := "Dtypes: " + accepted + "."
+	if !inplace && o.Promotion != "" {
+		text += " " + resultDTypes(o, argument)
+	}
+	if o.Tagged("syncs") {
+		text += " Meta tensors are an error, because the result depends on values."
+	}
+	return text
+}
+
+// resultDTypes returns a sentence about the dtypes of the results.
+func resultDTypes(o *schema.Operator, argument func(string) string) string {
+	list, rules := operands(o), o.Results()
+	first := ""
+	if len(list) > 0 {
+		first = "the dtype of `" + argument(list[0].Name) + "`"
+	}
+	describe := func(rule schema.Promotion) string {
+		text := strings.Replace(rule.Text, "the dtype of the first operand", first, 1)
+		if len(list) == 1 && !list[0].Type.List {
+			text = strings.Replace(text, "the promoted dtype", first, 1)
+		}
+		return text
+	}
+	unless := ""
+	if slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Name == "dtype" && a.Type.Base == "dtype" }) {
+		unless = ", unless `" + argument("dtype") + "` is given"
+	}
+	if len(rules) == 1 {
+		word := "Result: "
+		if len(o.Returns) > 1 {
+			word = "Results: "
+		}
+		return word + describe(rules[0]) + unless + "."
+	}
+	var parts []string
+	for i, rule := range rules {
+		parts = append(parts, "`"+argument(o.Returns[i].Name)+"`: "+strings.Replace(describe(rule), "; ", ", ", 1))
+	}
+	return "Results: " + strings.Join(parts, "; ") + unless + "."
 }
 
 // defaults lists the default of each argument that has one, in a language's notation.

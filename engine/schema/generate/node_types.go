@@ -232,7 +232,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 			result = "Promise<" + result + ">"
 			b.WriteString(indent + "/** Asynchronous `" + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") + "`, executed off the event loop. */\n")
 		} else {
-			b.WriteString(tsDoc(indent, e.spelling.document(o)+inPlace(o, as == "inplace", nodeArgName)+"\n"+dtypes(o)+" "+defaults(o.Args, nodeDefault)))
+			b.WriteString(tsDoc(indent, e.spelling.document(o, as == "inplace")+inPlace(o, as == "inplace", nodeArgName)+"\n"+dtypes(o, as == "inplace", nodeArgName)+" "+defaults(o.Args, nodeDefault)))
 		}
 		for _, params := range tsParameters(o, method, o.Has("out") && as != "inplace", async) {
 			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)

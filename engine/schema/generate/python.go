@@ -309,7 +309,7 @@ func (v *pyOverload) resultType() string { return v.private + "_result" }
 
 // docstring is the operator's documentation.
 func (c *code) docstring(o *schema.Operator) {
-	text := strings.TrimSpace(pythonSpelling(o).document(o))
+	text := strings.TrimSpace(o.Doc)
 	if o.Example != "" {
 		text += "\n\n" + strings.TrimSpace(o.Example)
 	}
@@ -336,6 +336,11 @@ func generatePython(out *output, ops []*schema.Operator) error {
 	byModule := map[string][]*pyFunction{}
 	for _, f := range functions {
 		byModule[f.module] = append(byModule[f.module], f)
+	}
+	for _, f := range functions {
+		if err := f.checkExample(); err != nil {
+			return err
+		}
 	}
 	for module := range byModule {
 		if !slices.Contains(pyModules, module) {
@@ -409,15 +414,19 @@ func (c *code) function(f *pyFunction) {
 func (f *pyFunction) document() *schema.Operator {
 	first := f.overloads[0]
 	if len(f.overloads) == 1 {
-		one := *first.op
-		one.Doc += inPlace(first.op, first.inplace, same)
-		return &one
+		return &schema.Operator{Doc: first.text() + "\n\n" + first.facts() + "\n\n" + paragraphs(f.shared()), Example: first.example()}
 	}
-	all := &schema.Operator{Example: first.op.Example}
-	for _, v := range f.overloads {
-		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), strings.TrimSpace(pythonSpelling(v.op).document(v.op)))
+	all := &schema.Operator{}
+	for i, v := range f.overloads {
+		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), v.text())
+		if facts := v.facts(); i == len(f.overloads)-1 || facts != f.overloads[i+1].facts() {
+			all.Doc += facts + "\n\n"
+		}
+		if example := v.example(); !strings.Contains(all.Example, example) {
+			all.Example += example
+		}
 	}
-	all.Doc += inPlace(first.op, first.inplace, pyName)
+	all.Doc += paragraphs(f.shared())
 	return all
 }
 

@@ -103,11 +103,7 @@ func describe(o *schema.Operator) string {
 	if notes := defaults(o.Args, cDefault); notes != "" {
 		fmt.Fprintf(&b, "\nIn C: %s\n", notes)
 	}
-	result := ""
-	if o.Promotion != "" {
-		result = " Result: " + schema.Promotions[o.Promotion].Text + "."
-	}
-	fmt.Fprintf(&b, "\nDtypes: %s.%s Since %s.\n", schema.DTypeSets[o.DTypes].Text, result, o.Since)
+	b.WriteString("\n" + strings.TrimSpace(dtypes(o, false, same)+" Since "+o.Since+".") + "\n")
 	if remarks := tagRemarks(o); remarks != "" {
 		fmt.Fprintf(&b, "\n%s\n", remarks)
 	}
@@ -120,11 +116,9 @@ func describe(o *schema.Operator) string {
 // tagRemarks returns the tags of an operator that concern users, as sentences.
 func tagRemarks(o *schema.Operator) string {
 	sentences := map[string]string{
-		"maybe_view":   "The result shares memory with `%s` if possible, and is a copy otherwise.",
-		"view":         "The result is a view of `%s`.",
-		"random":       "The numbers come from the default generator, or from `generator` if given.",
-		"syncs":        "Meta tensors are not supported, because the result depends on values.",
-		"wide_complex": "complex32 is not supported.",
+		"maybe_view": "The result shares memory with `%s` if possible, and is a copy otherwise.",
+		"view":       "The result is a view of `%s`.",
+		"random":     "The numbers come from the default generator, or from `generator` if given.",
 	}
 	var remarks []string
 	for _, tag := range o.Tags {

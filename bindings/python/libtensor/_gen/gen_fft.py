@@ -8,8 +8,13 @@ def fft(input, n=None, dim=-1, norm=None, *, out=None):
     """Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
     exp(-2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n` elements along `dim`.
     `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
-    the default dtype.
+    "forward" forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
+    dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.fft(torch.tensor([1., 2, 3, 4]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
@@ -21,8 +26,13 @@ def ifft(input, n=None, dim=-1, norm=None, *, out=None):
     """Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
     k of Y[k] * exp(2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n` elements
     along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms
-    by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted
-    to the default dtype.
+    by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
+    dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.ifft(torch.tensor([10+0j, -2+2j, -2, -2-2j]))
     tensor([1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j])
@@ -35,7 +45,11 @@ def rfft(input, n=None, dim=-1, norm=None, *, out=None):
     elements, of which the others are conjugates. Complex input is an error. `input` is truncated or
     zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
     divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+    complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.rfft(torch.tensor([1., 2, 3, 4]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j])
@@ -48,8 +62,13 @@ def irfft(input, n=None, dim=-1, norm=None, *, out=None):
     1)) from one-sided Hermitian input. `input` is truncated or zero-padded to n // 2 + 1 elements;
     the imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
     selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-    forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-    dtype.
+    forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.irfft(torch.tensor([10+0j, -2+2j, -2]))
     tensor([1., 2., 3., 4.])
@@ -63,7 +82,13 @@ def hfft(input, n=None, dim=-1, norm=None, *, out=None):
     truncated or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and
     of the last one for an even n, are ignored. `norm` selects the normalization: "backward"
     (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-    sqrt(n). Integers and bool are converted to the default dtype.
+    sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.hfft(torch.tensor([1+0j, 2, 3]))
     tensor([ 8., -2.,  0., -2.])
@@ -75,8 +100,12 @@ def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
     """Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
     input. Complex input is an error. `input` is truncated or zero-padded to `n` elements along
     `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
-    the default dtype.
+    "forward" forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+    complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.ihfft(torch.tensor([8., -2, 0, -2]))
     tensor([1.-0.j, 2.-0.j, 3.-0.j])
@@ -88,8 +117,13 @@ def fft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     """Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists
     the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm`
     selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-    forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-    dtype.
+    forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
+    dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.fft2(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j]])
@@ -102,7 +136,13 @@ def fftn(input, s=None, dim=None, norm=None, *, out=None):
     to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to
     which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
     "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-    both by sqrt(n). Integers and bool are converted to the default dtype.
+    both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
+    dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.fftn(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j]])
@@ -114,8 +154,13 @@ def ifft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     """Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
     `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a
     size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
-    the default dtype.
+    "forward" forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
+    dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.ifft2(torch.tensor([[10+0j, -2+2j, -2, -2-2j]]))
     tensor([[1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j]])
@@ -128,7 +173,13 @@ def ifftn(input, s=None, dim=None, norm=None, *, out=None):
     `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
     `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
     normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+    transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
+    dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.ifftn(torch.tensor([[10+0j, -2+2j, -2, -2-2j]]))
     tensor([[1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j]])
@@ -141,7 +192,12 @@ def rfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     `dim`: the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes
     along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
     normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+    transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+    complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.rfft2(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j]])
@@ -155,7 +211,12 @@ def rfftn(input, s=None, dim=None, norm=None, *, out=None):
     dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
     `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
     "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-    both by sqrt(n). Integers and bool are converted to the default dtype.
+    both by sqrt(n).
+
+    Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+    complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.rfftn(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j]])
@@ -168,8 +229,13 @@ def irfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     dimensions `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or zero-padded;
     -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
     selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-    forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
-    dtype.
+    forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.irfft2(torch.tensor([[10+0j, -2+2j, -2]]))
     tensor([[1., 2., 3., 4.]])
@@ -183,7 +249,13 @@ def irfftn(input, s=None, dim=None, norm=None, *, out=None):
     lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. The
     last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the
     normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+    transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.irfftn(torch.tensor([[10+0j, -2+2j, -2]]))
     tensor([[1., 2., 3., 4.]])
@@ -196,8 +268,13 @@ def hfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     first half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to
     which `input` is truncated or zero-padded; -1 keeps a size. The last size is that of the result;
     it defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-    inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
-    bool are converted to the default dtype.
+    inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.hfft2(torch.tensor([[1+0j, 2, 3]]))
     tensor([[ 8., -2.,  0., -2.]])
@@ -211,8 +288,13 @@ def hfftn(input, s=None, dim=None, norm=None, *, out=None):
     the last ones if `s` is given. `s` lists the sizes along `dim`, to which `input` is truncated or
     zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size -
     1). `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
-    the default dtype.
+    "forward" forward transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
+    default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.hfftn(torch.tensor([[1+0j, 2, 3]]))
     tensor([[ 8., -2.,  0., -2.]])
@@ -225,7 +307,12 @@ def ihfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
     `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
     normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
+    transforms, and "ortho" both by sqrt(n).
+
+    Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+    complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.ihfft2(torch.tensor([[8., -2, 0, -2]]))
     tensor([[1.-0.j, 2.-0.j, 3.-0.j]])
@@ -239,7 +326,12 @@ def ihfftn(input, s=None, dim=None, norm=None, *, out=None):
     dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
     `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
     "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-    both by sqrt(n). Integers and bool are converted to the default dtype.
+    both by sqrt(n).
+
+    Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
+    complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.fft.ihfftn(torch.tensor([[8., -2, 0, -2]]))
     tensor([[1.-0.j, 2.-0.j, 3.-0.j]])
@@ -251,6 +343,8 @@ def fftshift(input, dim=None):
     """Shifts the zero frequency to the center: rolls `input` by half of its size along `dim` (default:
     all dimensions).
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     >>> torch.fft.fftshift(torch.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
@@ -259,6 +353,8 @@ def fftshift(input, dim=None):
 @_operator("fft.ifftshift")
 def ifftshift(input, dim=None):
     """Computes the inverse of `fftshift`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.fft.ifftshift(torch.fft.fftshift(torch.tensor([0, 1, 2])))
     tensor([0, 1, 2])
@@ -270,6 +366,12 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_mem
     """Returns the frequencies of the elements of `fft` of `n` samples with spacing `d`: 0, 1, ...,
     (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
 
+    Dtypes: floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
+
     >>> torch.fft.fftfreq(5)
     tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
     """
@@ -279,6 +381,12 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_mem
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Returns the frequencies of the elements of `rfft` of `n` samples with spacing `d`: 0, 1, ...,
     `n` // 2, divided by `n` * `d`.
+
+    Dtypes: floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
 
     >>> torch.fft.rfftfreq(5)
     tensor([0.0000, 0.2000, 0.4000])

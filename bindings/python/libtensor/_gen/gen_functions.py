@@ -7,7 +7,12 @@ from .._core.call import *
 def add(input, other, *, alpha=1, out=None):
     """Adds `alpha` times `other` to `input`, element by element: `input + alpha * other`. Shapes are
     broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
-    integer, floating-point, complex) must not be higher.
+    integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.add(other, *,
+    alpha=1)`, in place `Tensor.add_(other, *, alpha=1)`.
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
@@ -18,19 +23,27 @@ def add(input, other, *, alpha=1, out=None):
 def add_(input, other, *, alpha=1):
     """Adds `alpha` times `other` to `input`, element by element: `input + alpha * other`. Shapes are
     broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
-    integer, floating-point, complex) must not be higher.
+    integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.add(torch.tensor([1, 2]), 10)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2]).add_(10)
     tensor([11, 12])
     """
 
 
 @_operator("sub")
 def sub(input, other, *, alpha=1, out=None):
-    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
-    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
+    Shapes are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sub(other, *,
+    alpha=1)`, in place `Tensor.sub_(other, *, alpha=1)`.
 
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -39,22 +52,30 @@ def sub(input, other, *, alpha=1, out=None):
 
 @_operator("sub", inplace=True)
 def sub_(input, other, *, alpha=1):
-    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
-    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
+    Shapes are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.sub(torch.tensor([1, 2]), 10)
+    Dtypes: integers, floats and complex.
+
+    >>> torch.tensor([1, 2]).sub_(10)
     tensor([-9, -8])
     """
 
 
 @_operator("subtract")
 def subtract(input, other, *, alpha=1, out=None):
-    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
-    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
+    Shapes are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 
     Alias of `sub`.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.subtract(other,
+    *, alpha=1)`, in place `Tensor.subtract_(other, *, alpha=1)`.
 
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -63,22 +84,29 @@ def subtract(input, other, *, alpha=1, out=None):
 
 @_operator("subtract", inplace=True)
 def subtract_(input, other, *, alpha=1):
-    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
-    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
+    Shapes are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 
     Alias of `sub`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.subtract(torch.tensor([1, 2]), 10)
+    Dtypes: integers, floats and complex.
+
+    >>> torch.tensor([1, 2]).subtract_(10)
     tensor([-9, -8])
     """
 
 
 @_operator("rsub")
 def rsub(input, other, *, alpha=1):
-    """Subtracts `alpha` times `input` from `other`, element by element: `other - alpha * input`. Shapes
-    are broadcast.
+    """Subtracts `alpha` times `input` from `other`, element by element: `other - alpha * input`.
+    Shapes are broadcast.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
+
+    It is also a method, `Tensor.rsub(other, *, alpha=1)`.
 
     >>> torch.rsub(torch.tensor([1, 2]), 10)
     tensor([9, 8])
@@ -87,7 +115,13 @@ def rsub(input, other, *, alpha=1):
 
 @_operator("mul")
 def mul(input, other, *, out=None):
-    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
+    """Multiplies `input` by `other`, element by element: `input * other`. Shapes are broadcast. bool
+    operands are combined by logical AND.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.mul(other)`, in
+    place `Tensor.mul_(other)`.
 
     >>> torch.mul(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -96,20 +130,30 @@ def mul(input, other, *, out=None):
 
 @_operator("mul", inplace=True)
 def mul_(input, other):
-    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
+    """Multiplies `input` by `other`, element by element: `input * other`. Shapes are broadcast. bool
+    operands are combined by logical AND.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.mul(torch.tensor([1, 2]), 10)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2]).mul_(10)
     tensor([10, 20])
     """
 
 
 @_operator("multiply")
 def multiply(input, other, *, out=None):
-    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
+    """Multiplies `input` by `other`, element by element: `input * other`. Shapes are broadcast. bool
+    operands are combined by logical AND.
 
     Alias of `mul`.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.multiply(other)`, in place `Tensor.multiply_(other)`.
 
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -118,24 +162,34 @@ def multiply(input, other, *, out=None):
 
 @_operator("multiply", inplace=True)
 def multiply_(input, other):
-    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
+    """Multiplies `input` by `other`, element by element: `input * other`. Shapes are broadcast. bool
+    operands are combined by logical AND.
 
     Alias of `mul`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.multiply(torch.tensor([1, 2]), 10)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2]).multiply_(10)
     tensor([10, 20])
     """
 
 
 @_operator("div")
 def div(input, other, *, rounding_mode=None, out=None):
-    """Divides `input` by `other`, element by element. Shapes are broadcast.
+    """Divides `input` by `other`, element by element: `input / other`. Shapes are broadcast.
 
-    By default, performs true division: integers and bool are converted to the default dtype.
-    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-    integers remain integers, complex numbers are an error, and so is integer division by 0.
+    By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+    "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+    integers, complex numbers are an error, and so is integer division by 0.
+
+    Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.div(other, *,
+    rounding_mode=None)`, in place `Tensor.div_(other, *, rounding_mode=None)`.
 
     >>> torch.div(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -146,30 +200,40 @@ def div(input, other, *, rounding_mode=None, out=None):
 
 @_operator("div", inplace=True)
 def div_(input, other, *, rounding_mode=None):
-    """Divides `input` by `other`, element by element. Shapes are broadcast.
+    """Divides `input` by `other`, element by element: `input / other`. Shapes are broadcast.
 
-    By default, performs true division: integers and bool are converted to the default dtype.
-    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-    integers remain integers, complex numbers are an error, and so is integer division by 0.
+    By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+    "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+    integers, complex numbers are an error, and so is integer division by 0.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.div(torch.tensor([7, -7]), 2)
+    Dtypes: floats and complex except complex32.
+
+    >>> torch.tensor([7., -7.]).div_(2)
     tensor([ 3.5000, -3.5000])
-    >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')
+    >>> torch.tensor([7, -7]).div_(2, rounding_mode='floor')
     tensor([ 3, -4])
     """
 
 
 @_operator("divide")
 def divide(input, other, *, rounding_mode=None, out=None):
-    """Divides `input` by `other`, element by element. Shapes are broadcast.
+    """Divides `input` by `other`, element by element: `input / other`. Shapes are broadcast.
 
-    By default, performs true division: integers and bool are converted to the default dtype.
-    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-    integers remain integers, complex numbers are an error, and so is integer division by 0.
+    By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+    "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+    integers, complex numbers are an error, and so is integer division by 0.
 
     Alias of `div`.
+
+    Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.divide(other, *,
+    rounding_mode=None)`, in place `Tensor.divide_(other, *, rounding_mode=None)`.
 
     >>> torch.divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -180,27 +244,37 @@ def divide(input, other, *, rounding_mode=None, out=None):
 
 @_operator("divide", inplace=True)
 def divide_(input, other, *, rounding_mode=None):
-    """Divides `input` by `other`, element by element. Shapes are broadcast.
+    """Divides `input` by `other`, element by element: `input / other`. Shapes are broadcast.
 
-    By default, performs true division: integers and bool are converted to the default dtype.
-    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
-    integers remain integers, complex numbers are an error, and so is integer division by 0.
+    By default, performs true division: integers and bool return the default dtype. `rounding_mode`
+    "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
+    integers, complex numbers are an error, and so is integer division by 0.
 
     Alias of `div`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.divide(torch.tensor([7, -7]), 2)
+    Dtypes: floats and complex except complex32.
+
+    >>> torch.tensor([7., -7.]).divide_(2)
     tensor([ 3.5000, -3.5000])
-    >>> torch.divide(torch.tensor([7, -7]), 2, rounding_mode='floor')
+    >>> torch.tensor([7, -7]).divide_(2, rounding_mode='floor')
     tensor([ 3, -4])
     """
 
 
 @_operator("true_divide")
 def true_divide(input, other, *, out=None):
-    """Divides `input` by `other`, element by element, without rounding. Equivalent to `div` without a
-    rounding mode.
+    """Divides `input` by `other`, element by element, without rounding: `input / other`. Shapes are
+    broadcast. Equivalent to `div` without a rounding mode.
+
+    Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.true_divide(other)`, in place `Tensor.true_divide_(other)`.
 
     >>> torch.true_divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -209,20 +283,29 @@ def true_divide(input, other, *, out=None):
 
 @_operator("true_divide", inplace=True)
 def true_divide_(input, other):
-    """Divides `input` by `other`, element by element, without rounding. Equivalent to `div` without a
-    rounding mode.
+    """Divides `input` by `other`, element by element, without rounding: `input / other`. Shapes are
+    broadcast. Equivalent to `div` without a rounding mode.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.true_divide(torch.tensor([7, -7]), 2)
+    Dtypes: floats and complex except complex32.
+
+    >>> torch.tensor([7., -7.]).true_divide_(2)
     tensor([ 3.5000, -3.5000])
     """
 
 
 @_operator("floor_divide")
 def floor_divide(input, other, *, out=None):
-    """Divides `input` by `other`, element by element, and rounds towards minus infinity. Shapes are
-    broadcast. Integers remain integers; integer division by 0 is an error.
+    """Divides `input` by `other`, element by element, and rounds towards minus infinity: `floor(input
+    / other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
+
+    Dtypes: integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.floor_divide(other)`, in place `Tensor.floor_divide_(other)`.
 
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
@@ -231,12 +314,15 @@ def floor_divide(input, other, *, out=None):
 
 @_operator("floor_divide", inplace=True)
 def floor_divide_(input, other):
-    """Divides `input` by `other`, element by element, and rounds towards minus infinity. Shapes are
-    broadcast. Integers remain integers; integer division by 0 is an error.
+    """Divides `input` by `other`, element by element, and rounds towards minus infinity: `floor(input
+    / other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([7, -7]).floor_divide_(2)
     tensor([ 3, -4])
     """
 
@@ -244,7 +330,13 @@ def floor_divide_(input, other):
 @_operator("remainder")
 def remainder(input, other, *, out=None):
     """Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
-    `input - floor(input / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
+    `input - floor(input / other) * other`. Shapes are broadcast. A float modulo 0 is NaN; an
+    integer modulo 0 is an error.
+
+    Dtypes: integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.remainder(other)`, in place `Tensor.remainder_(other)`.
 
     >>> torch.remainder(torch.tensor([7, -7]), 4)
     tensor([3, 1])
@@ -254,11 +346,15 @@ def remainder(input, other, *, out=None):
 @_operator("remainder", inplace=True)
 def remainder_(input, other):
     """Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
-    `input - floor(input / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
+    `input - floor(input / other) * other`. Shapes are broadcast. A float modulo 0 is NaN; an
+    integer modulo 0 is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.remainder(torch.tensor([7, -7]), 4)
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([7, -7]).remainder_(4)
     tensor([3, 1])
     """
 
@@ -266,7 +362,13 @@ def remainder_(input, other):
 @_operator("fmod")
 def fmod(input, other, *, out=None):
     """Computes the remainder of truncated division, element by element, with the sign of `input`, as
-    C's `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
+    fmod in C: `input - trunc(input / other) * other`. Shapes are broadcast. A float modulo 0 is
+    NaN; an integer modulo 0 is an error.
+
+    Dtypes: integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.fmod(other)`, in
+    place `Tensor.fmod_(other)`.
 
     >>> torch.fmod(torch.tensor([7, -7]), 4)
     tensor([ 3, -3])
@@ -276,20 +378,30 @@ def fmod(input, other, *, out=None):
 @_operator("fmod", inplace=True)
 def fmod_(input, other):
     """Computes the remainder of truncated division, element by element, with the sign of `input`, as
-    C's `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
+    fmod in C: `input - trunc(input / other) * other`. Shapes are broadcast. A float modulo 0 is
+    NaN; an integer modulo 0 is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.fmod(torch.tensor([7, -7]), 4)
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([7, -7]).fmod_(4)
     tensor([ 3, -3])
     """
 
 
 @_operator("pow")
 def pow(input, exponent, *, out=None):
-    """Raises `input` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
-    around. Integers to a negative scalar exponent are an error; negative elements of an integer
-    exponent tensor return 0, except for the bases 1 and -1.
+    """Raises `input` to the power `exponent`, element by element: `input**exponent`. Shapes are
+    broadcast. Integers wrap around on overflow. An integer tensor with a negative integer scalar as
+    exponent is an error; in an exponent tensor of integers, negative elements return 0, except for
+    the bases 1 and -1.
+
+    Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.pow(exponent)`,
+    in place `Tensor.pow_(exponent)`.
 
     >>> torch.pow(torch.tensor([2., 3.]), 2)
     tensor([4., 9.])
@@ -300,23 +412,33 @@ def pow(input, exponent, *, out=None):
 
 @_operator("pow", inplace=True)
 def pow_(input, exponent):
-    """Raises `input` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
-    around. Integers to a negative scalar exponent are an error; negative elements of an integer
-    exponent tensor return 0, except for the bases 1 and -1.
+    """Raises `input` to the power `exponent`, element by element: `input**exponent`. Shapes are
+    broadcast. Integers wrap around on overflow. An integer tensor with a negative integer scalar as
+    exponent is an error; in an exponent tensor of integers, negative elements return 0, except for
+    the bases 1 and -1.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.pow(torch.tensor([2., 3.]), 2)
+    Dtypes: integers, floats and complex except complex32.
+
+    >>> torch.tensor([2., 3.]).pow_(2)
     tensor([4., 9.])
-    >>> torch.pow(torch.tensor([2, 3]), torch.tensor([3, 2]))
+    >>> torch.tensor([2, 3]).pow_(torch.tensor([3, 2]))
     tensor([8, 9])
     """
 
 
 @_operator("float_power")
 def float_power(input, exponent, *, out=None):
-    """Raises `input` to the power `exponent` in float64, or in complex128 if an operand is complex.
-    Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
+    """Raises `input` to the power `exponent`, element by element, in float64, or in complex128 if an
+    operand is complex: `input**exponent`. Shapes are broadcast. In-place and `out` forms require a
+    tensor of that dtype.
+
+    Dtypes: bool, integers, floats and complex. Result: float64; complex128 for complex operands.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.float_power(exponent)`, in place `Tensor.float_power_(exponent)`.
 
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
@@ -325,12 +447,16 @@ def float_power(input, exponent, *, out=None):
 
 @_operator("float_power", inplace=True)
 def float_power_(input, exponent):
-    """Raises `input` to the power `exponent` in float64, or in complex128 if an operand is complex.
-    Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
+    """Raises `input` to the power `exponent`, element by element, in float64, or in complex128 if an
+    operand is complex: `input**exponent`. Shapes are broadcast. In-place and `out` forms require a
+    tensor of that dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the other operands
+    must be broadcastable to that shape.
 
-    >>> torch.float_power(torch.tensor([2, 3]), -1)
+    Dtypes: float64 and complex128.
+
+    >>> torch.tensor([2., 3.], dtype=torch.float64).float_power_(-1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
 
@@ -338,7 +464,12 @@ def float_power_(input, exponent):
 @_operator("neg")
 def neg(input, *, out=None):
     """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-    error.
+    error; use `logical_not`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.neg()`, in place
+    `Tensor.neg_()`.
 
     >>> torch.neg(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -348,11 +479,13 @@ def neg(input, *, out=None):
 @_operator("neg", inplace=True)
 def neg_(input):
     """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-    error.
+    error; use `logical_not`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.neg(torch.tensor([1., -2.]))
+    Dtypes: integers, floats and complex.
+
+    >>> torch.tensor([1., -2.]).neg_()
     tensor([-1.,  2.])
     """
 
@@ -360,9 +493,14 @@ def neg_(input):
 @_operator("negative")
 def negative(input, *, out=None):
     """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-    error.
+    error; use `logical_not`.
 
     Alias of `neg`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.negative()`, in
+    place `Tensor.negative_()`.
 
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -372,13 +510,15 @@ def negative(input, *, out=None):
 @_operator("negative", inplace=True)
 def negative_(input):
     """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
-    error.
+    error; use `logical_not`.
 
     Alias of `neg`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.negative(torch.tensor([1., -2.]))
+    Dtypes: integers, floats and complex.
+
+    >>> torch.tensor([1., -2.]).negative_()
     tensor([-1.,  2.])
     """
 
@@ -387,6 +527,10 @@ def negative_(input):
 def positive(input):
     """Returns `input`, as the unary plus operator. bool is an error.
 
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.positive()`.
+
     >>> torch.positive(torch.tensor([1., -2.]))
     tensor([ 1., -2.])
     """
@@ -394,7 +538,12 @@ def positive(input):
 
 @_operator("square")
 def square(input, *, out=None):
-    """Computes the square of each element. Integers wrap around; bool is converted to int64.
+    """Computes the square of each element: `input * input`. Integers wrap around on overflow.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.square()`, in
+    place `Tensor.square_()`.
 
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
@@ -403,19 +552,27 @@ def square(input, *, out=None):
 
 @_operator("square", inplace=True)
 def square_(input):
-    """Computes the square of each element. Integers wrap around; bool is converted to int64.
+    """Computes the square of each element: `input * input`. Integers wrap around on overflow.
 
-    Modifies `input` in place. bool is an error, because the result is int64.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: bool is an error,
+    because the result is an integer.
 
-    >>> torch.square(torch.tensor([1., -2.]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1., -2.]).square_()
     tensor([1., 4.])
     """
 
 
 @_operator("reciprocal")
 def reciprocal(input, *, out=None):
-    """Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
-    default dtype.
+    """Computes the reciprocal `1 / input` of each element.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.reciprocal()`,
+    in place `Tensor.reciprocal_()`.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
@@ -424,20 +581,29 @@ def reciprocal(input, *, out=None):
 
 @_operator("reciprocal", inplace=True)
 def reciprocal_(input):
-    """Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
-    default dtype.
+    """Computes the reciprocal `1 / input` of each element.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.reciprocal(torch.tensor([2., -4.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([2., -4.]).reciprocal_()
     tensor([ 0.5000, -0.2500])
     """
 
 
 @_operator("abs")
 def abs(input, *, out=None):
-    """Computes the absolute value of each element. That of a complex number is real. The most negative
-    integer has no absolute value, and is returned unchanged.
+    """Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2
+    + im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent
+    its absolute value.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`; the corresponding real dtype
+    for complex.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.abs()`, in place
+    `Tensor.abs_()`.
 
     >>> torch.abs(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -448,24 +614,33 @@ def abs(input, *, out=None):
 
 @_operator("abs", inplace=True)
 def abs_(input):
-    """Computes the absolute value of each element. That of a complex number is real. The most negative
-    integer has no absolute value, and is returned unchanged.
+    """Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2
+    + im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent
+    its absolute value.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: complex numbers
+    are an error, because the result is real.
 
-    >>> torch.abs(torch.tensor([1., -2.]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([1., -2.]).abs_()
     tensor([1., 2.])
-    >>> torch.abs(torch.tensor([3+4j]))
-    tensor([5.])
     """
 
 
 @_operator("absolute")
 def absolute(input, *, out=None):
-    """Computes the absolute value of each element. That of a complex number is real. The most negative
-    integer has no absolute value, and is returned unchanged.
+    """Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2
+    + im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent
+    its absolute value.
 
     Alias of `abs`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`; the corresponding real dtype
+    for complex.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.absolute()`, in
+    place `Tensor.absolute_()`.
 
     >>> torch.absolute(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -476,23 +651,30 @@ def absolute(input, *, out=None):
 
 @_operator("absolute", inplace=True)
 def absolute_(input):
-    """Computes the absolute value of each element. That of a complex number is real. The most negative
-    integer has no absolute value, and is returned unchanged.
+    """Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2
+    + im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent
+    its absolute value.
 
     Alias of `abs`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: complex numbers
+    are an error, because the result is real.
 
-    >>> torch.absolute(torch.tensor([1., -2.]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([1., -2.]).absolute_()
     tensor([1., 2.])
-    >>> torch.absolute(torch.tensor([3+4j]))
-    tensor([5.])
     """
 
 
 @_operator("sign")
 def sign(input, *, out=None):
     """Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sign()`, in
+    place `Tensor.sign_()`.
 
     >>> torch.sign(torch.tensor([3., 0., -2.]))
     tensor([ 1.,  0., -1.])
@@ -503,9 +685,11 @@ def sign(input, *, out=None):
 def sign_(input):
     """Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.sign(torch.tensor([3., 0., -2.]))
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([3., 0., -2.]).sign_()
     tensor([ 1.,  0., -1.])
     """
 
@@ -513,6 +697,11 @@ def sign_(input):
 @_operator("sgn")
 def sgn(input, *, out=None):
     """Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sgn()`, in place
+    `Tensor.sgn_()`.
 
     >>> torch.sgn(torch.tensor([3+4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
@@ -523,17 +712,25 @@ def sgn(input, *, out=None):
 def sgn_(input):
     """Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.sgn(torch.tensor([3+4j, 0j]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([3+4j, 0j]).sgn_()
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
     """
 
 
 @_operator("copysign")
 def copysign(input, other, *, out=None):
-    """Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
-    broadcast.
+    """Returns the magnitude of `input` with the sign of `other`, element by element: `|input|` or
+    `-|input|`. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.copysign(other)`, in place `Tensor.copysign_(other)`.
 
     >>> torch.copysign(torch.tensor([1., 2.]), -1)
     tensor([-1., -2.])
@@ -542,12 +739,16 @@ def copysign(input, other, *, out=None):
 
 @_operator("copysign", inplace=True)
 def copysign_(input, other):
-    """Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
-    broadcast.
+    """Returns the magnitude of `input` with the sign of `other`, element by element: `|input|` or
+    `-|input|`. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.copysign(torch.tensor([1., 2.]), -1)
+    Dtypes: floats.
+
+    >>> torch.tensor([1., 2.]).copysign_(-1)
     tensor([-1., -2.])
     """
 
@@ -555,6 +756,11 @@ def copysign_(input, other):
 @_operator("addcmul")
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     """Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.addcmul(tensor1,
+    tensor2, *, value=1)`, in place `Tensor.addcmul_(tensor1, tensor2, *, value=1)`.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
@@ -565,17 +771,25 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
 def addcmul_(input, tensor1, tensor2, *, value=1):
     """Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
+    Dtypes: integers, floats and complex.
+
+    >>> torch.tensor([1.]).addcmul_(torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
     """
 
 
 @_operator("addcdiv")
 def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
-    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
-    and `tensor2` must not both be integers.
+    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
+    `tensor1` and `tensor2` are an error.
+
+    Dtypes: floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.addcdiv(tensor1,
+    tensor2, *, value=1)`, in place `Tensor.addcdiv_(tensor1, tensor2, *, value=1)`.
 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
@@ -584,20 +798,28 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
 
 @_operator("addcdiv", inplace=True)
 def addcdiv_(input, tensor1, tensor2, *, value=1):
-    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
-    and `tensor2` must not both be integers.
+    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
+    `tensor1` and `tensor2` are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1.]).addcdiv_(torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
     """
 
 
 @_operator("lerp")
 def lerp(input, end, weight, *, out=None):
-    """Interpolates linearly: `input + weight * (end - input)`, element by element. Shapes are broadcast.
-    The tensors must have the same dtype.
+    """Interpolates linearly between `input` and `end`, element by element: `input + weight * (end -
+    input)`. Shapes are broadcast. The tensors must have the same dtype.
+
+    Dtypes: floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.lerp(end,
+    weight)`, in place `Tensor.lerp_(end, weight)`.
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
@@ -606,12 +828,15 @@ def lerp(input, end, weight, *, out=None):
 
 @_operator("lerp", inplace=True)
 def lerp_(input, end, weight):
-    """Interpolates linearly: `input + weight * (end - input)`, element by element. Shapes are broadcast.
-    The tensors must have the same dtype.
+    """Interpolates linearly between `input` and `end`, element by element: `input + weight * (end -
+    input)`. Shapes are broadcast. The tensors must have the same dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 10.]).lerp_(torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
     """
 
@@ -621,6 +846,8 @@ def set_requires_grad(input, requires_grad=True):
     """Sets whether autograd computes the gradient of `input`. Operations on it are then added to the
     autograd graph, and `backward` accumulates its gradient. Requires a floating-point or complex
     dtype; a result of differentiable operations always requires grad.
+
+    Dtypes: floats and complex.
     """
 
 
@@ -628,35 +855,50 @@ def set_requires_grad(input, requires_grad=True):
 def requires_grad(input):
     """Returns whether autograd computes the gradient of `input`, a leaf that requires grad or a result
     computed from one.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("is_leaf")
 def is_leaf(input):
-    """Returns whether `input` is a leaf of the autograd graph: it has no grad_fn."""
+    """Returns whether `input` is a leaf of the autograd graph: it has no grad_fn.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("output_nr")
 def output_nr(input):
-    """Returns the index of `input` among the outputs of its grad_fn; 0 for leaves."""
+    """Returns the index of `input` among the outputs of its grad_fn; 0 for leaves.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("grad_fn_name")
 def grad_fn_name(input):
-    """Returns the name of the grad_fn of `input`, such as AddBackward0; empty for leaves."""
+    """Returns the name of the grad_fn of `input`, such as AddBackward0; empty for leaves.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("grad")
 def grad(input):
-    """Returns the gradient of `input` that `backward` accumulated, sharing its memory; none if there is
-    no gradient.
+    """Returns the gradient of `input` that `backward` accumulated, sharing its memory; none if there
+    is no gradient.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("set_grad")
 def set_grad(input, grad):
-    """Sets the gradient of `input`, which must have its dtype, device and shape, and shares its memory;
-    removes it if `grad` is omitted.
+    """Sets the gradient of `input`, which must have its dtype, device and shape, and shares its
+    memory; removes it if `grad` is omitted.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -666,23 +908,33 @@ def set_data_(input, data):
     graph of `input` is unchanged. Both must be strided, or of the same sparse layout and dtype, or
     quantized; if `input` requires grad, `data` must be floating-point or complex. Operations that
     saved a leaf use the new elements.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("retain_grad")
 def retain_grad(input):
-    """Makes `backward` also store the gradient of the non-leaf tensor `input`. Leaves always store it."""
+    """Makes `backward` also store the gradient of the non-leaf tensor `input`. Leaves always store it.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("retains_grad")
 def retains_grad(input):
-    """Returns whether `retain_grad` was called for the non-leaf tensor `input`."""
+    """Returns whether `retain_grad` was called for the non-leaf tensor `input`.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("detach_")
 def detach_(input):
-    """Detaches `input` from the autograd graph, in place: it becomes a leaf that does not require grad.
-    A view is an error.
+    """Detaches `input` from the autograd graph, in place: it becomes a leaf that does not require
+    grad. A view is an error.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -695,6 +947,8 @@ def backward(tensors, gradients=(), retain_graph=None, create_graph=False, input
     Saved tensors are freed, unless `retain_graph` is true: a second backward pass is then an error.
     `create_graph` adds the backward pass to the autograd graph, for higher-order gradients, and
     retains the graph by default. After an error, leaves keep the gradients that they received.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -703,6 +957,8 @@ def autograd_grad(outputs, inputs, grad_outputs=(), retain_graph=None, create_gr
     """Computes and returns the gradients of `outputs` with respect to `inputs`, without accumulating
     them in tensors. The other arguments are those of `backward`. If no output depends on an input,
     it is an error, or returns none with `allow_unused`, or zeros with `materialize_grads`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -711,6 +967,8 @@ def graph_reads(outputs, inputs):
     """Returns the saved tensors that a backward pass from `outputs` to `inputs`, if given, would read,
     each memory once, detached. A caller that runs a backward pass concurrently must not modify them
     until it ends.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -719,13 +977,17 @@ def graph_writes(outputs, inputs, capture):
     """Returns the gradients that a backward pass from `outputs` to `inputs`, if given, would modify in
     place: those of leaves, unless `capture` is true, and retained ones. `capture` describes a pass
     of `autograd_grad`. See `graph_reads`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("grad_fn")
 def grad_fn(input):
-    """Returns the node of the autograd graph that computed `input`; none for a leaf. A handle keeps the
-    saved tensors of the node, and the graph behind it.
+    """Returns the node of the autograd graph that computed `input`; none for a leaf. A handle keeps
+    the saved tensors of the node, and the graph behind it.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -733,6 +995,8 @@ def grad_fn(input):
 def gradient_edge(input):
     """Returns where the gradient of `input`, which must require grad, flows: output `output` of its
     grad_fn, or, for a leaf, output 0 of the AccumulateGrad node.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -841,6 +1105,8 @@ def register_hook(input, hook, context, deleter):
     grad_fn, also after an in-place operator changes the grad_fn. `deleter` (optional) is called
     once with `context` when the hook is removed or released, and not after an error. Returns the id
     of the hook, for `remove_hook`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -850,6 +1116,8 @@ def register_multi_grad_hook(tensors, first, hook, context, deleter):
     grad: in each backward pass when the last of them is computed, with none for those that the pass
     does not reach, or, with `first`, when the first is computed, with that one alone. The result of
     the hook is ignored. `remove_hook` removes all registrations by the id. See `register_hook`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -857,6 +1125,8 @@ def register_multi_grad_hook(tensors, first, hook, context, deleter):
 def register_post_accumulate_grad_hook(input, hook, context, deleter):
     """Registers a hook that is called with the leaf `input` after a backward pass has accumulated its
     gradient. The result of the hook is ignored. See `register_hook`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -912,6 +1182,8 @@ def record_function(name, inputs, outputs, constant, saved, materialize, backwar
     available to `backward` by `node_saved`. If no input requires grad or autograd is disabled, does
     nothing and returns none. `deleter` (optional) is called once with `context` when the node is
     released, immediately if there is none, and not after an error.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -919,6 +1191,8 @@ def record_function(name, inputs, outputs, constant, saved, materialize, backwar
 def record_function_weak(name, inputs, outputs, constant, saved, materialize, backward, context, deleter):
     """Adds a custom function to the autograd graph as `record_function` does, and returns a weak
     reference to its node. See `node_weak`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -926,6 +1200,8 @@ def record_function_weak(name, inputs, outputs, constant, saved, materialize, ba
 def get_version(input):
     """Returns the version counter of the storage of `input`, which counts in-place writes. A backward
     pass requires that saved tensors have their version.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -933,6 +1209,8 @@ def get_version(input):
 def increment_version(input):
     """Increments the version counter of the storage of `input`, for a write that was made without an
     operator.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -967,33 +1245,47 @@ def set_anomaly_watcher(watcher, context):
 def new_handle(input):
     """Returns another handle to `input`, which shares its memory and autograd metadata, and has its
     present shape and strides.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("is_grad")
 def is_grad(input, other):
-    """Returns whether `other` is the gradient of `input`: it has the same memory, shape and strides."""
+    """Returns whether `other` is the gradient of `input`: it has the same memory, shape and strides.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("untracked")
 def untracked(input):
     """Returns a tensor that shares memory with `input`, detached, with a separate version counter:
     autograd does not detect in-place writes to it.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("is_inference")
 def is_inference(input):
-    """Returns whether `input` is an inference tensor: it was created in inference mode, or is a view of
-    such a tensor. It cannot be saved for a backward pass, and cannot be modified outside of
+    """Returns whether `input` is an inference tensor: it was created in inference mode, or is a view
+    of such a tensor. It cannot be saved for a backward pass, and cannot be modified outside of
     inference mode.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("eq")
 def eq(input, other, *, out=None):
-    """Compares element by element whether `input` equals `other`. Shapes are broadcast. Returns a bool
-    tensor.
+    """Tests element by element whether `input` equals `other`: `input == other`. Shapes are broadcast.
+    Returns a bool tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.eq(other)`, in
+    place `Tensor.eq_(other)`.
 
     >>> torch.eq(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
@@ -1002,20 +1294,29 @@ def eq(input, other, *, out=None):
 
 @_operator("eq", inplace=True)
 def eq_(input, other):
-    """Compares element by element whether `input` equals `other`. Shapes are broadcast. Returns a bool
-    tensor.
+    """Tests element by element whether `input` equals `other`: `input == other`. Shapes are broadcast.
+    Returns a bool tensor.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.eq(torch.tensor([1, 2, 3]), 2)
-    tensor([False,  True, False])
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2, 3]).eq_(2)
+    tensor([0, 1, 0])
     """
 
 
 @_operator("ne")
 def ne(input, other, *, out=None):
-    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
-    bool tensor.
+    """Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
+    broadcast. Returns a bool tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.ne(other)`, in
+    place `Tensor.ne_(other)`.
 
     >>> torch.ne(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -1024,22 +1325,31 @@ def ne(input, other, *, out=None):
 
 @_operator("ne", inplace=True)
 def ne_(input, other):
-    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
-    bool tensor.
+    """Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
+    broadcast. Returns a bool tensor.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.ne(torch.tensor([1, 2, 3]), 2)
-    tensor([ True, False,  True])
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2, 3]).ne_(2)
+    tensor([1, 0, 1])
     """
 
 
 @_operator("not_equal")
 def not_equal(input, other, *, out=None):
-    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
-    bool tensor.
+    """Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
+    broadcast. Returns a bool tensor.
 
     Alias of `ne`.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.not_equal(other)`, in place `Tensor.not_equal_(other)`.
 
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -1048,22 +1358,31 @@ def not_equal(input, other, *, out=None):
 
 @_operator("not_equal", inplace=True)
 def not_equal_(input, other):
-    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
-    bool tensor.
+    """Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
+    broadcast. Returns a bool tensor.
 
     Alias of `ne`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
-    tensor([ True, False,  True])
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2, 3]).not_equal_(2)
+    tensor([1, 0, 1])
     """
 
 
 @_operator("lt")
 def lt(input, other, *, out=None):
-    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
-    bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.lt(other)`, in
+    place `Tensor.lt_(other)`.
 
     >>> torch.lt(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -1072,22 +1391,31 @@ def lt(input, other, *, out=None):
 
 @_operator("lt", inplace=True)
 def lt_(input, other):
-    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
-    bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.lt(torch.tensor([1, 2, 3]), 2)
-    tensor([ True, False, False])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).lt_(2)
+    tensor([1, 0, 0])
     """
 
 
 @_operator("less")
 def less(input, other, *, out=None):
-    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
-    bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `lt`.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.less(other)`, in
+    place `Tensor.less_(other)`.
 
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -1096,22 +1424,31 @@ def less(input, other, *, out=None):
 
 @_operator("less", inplace=True)
 def less_(input, other):
-    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
-    bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `lt`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.less(torch.tensor([1, 2, 3]), 2)
-    tensor([ True, False, False])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).less_(2)
+    tensor([1, 0, 0])
     """
 
 
 @_operator("le")
 def le(input, other, *, out=None):
-    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.le(other)`, in
+    place `Tensor.le_(other)`.
 
     >>> torch.le(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -1120,22 +1457,31 @@ def le(input, other, *, out=None):
 
 @_operator("le", inplace=True)
 def le_(input, other):
-    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.le(torch.tensor([1, 2, 3]), 2)
-    tensor([ True,  True, False])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).le_(2)
+    tensor([1, 1, 0])
     """
 
 
 @_operator("less_equal")
 def less_equal(input, other, *, out=None):
-    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `le`.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.less_equal(other)`, in place `Tensor.less_equal_(other)`.
 
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -1144,22 +1490,31 @@ def less_equal(input, other, *, out=None):
 
 @_operator("less_equal", inplace=True)
 def less_equal_(input, other):
-    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `le`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
-    tensor([ True,  True, False])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).less_equal_(2)
+    tensor([1, 1, 0])
     """
 
 
 @_operator("gt")
 def gt(input, other, *, out=None):
-    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
-    Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.gt(other)`, in
+    place `Tensor.gt_(other)`.
 
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1168,22 +1523,31 @@ def gt(input, other, *, out=None):
 
 @_operator("gt", inplace=True)
 def gt_(input, other):
-    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
-    Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.gt(torch.tensor([1, 2, 3]), 2)
-    tensor([False, False,  True])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).gt_(2)
+    tensor([0, 0, 1])
     """
 
 
 @_operator("greater")
 def greater(input, other, *, out=None):
-    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
-    Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `gt`.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.greater(other)`,
+    in place `Tensor.greater_(other)`.
 
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1192,22 +1556,31 @@ def greater(input, other, *, out=None):
 
 @_operator("greater", inplace=True)
 def greater_(input, other):
-    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
-    Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `gt`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.greater(torch.tensor([1, 2, 3]), 2)
-    tensor([False, False,  True])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).greater_(2)
+    tensor([0, 0, 1])
     """
 
 
 @_operator("ge")
 def ge(input, other, *, out=None):
-    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.ge(other)`, in
+    place `Tensor.ge_(other)`.
 
     >>> torch.ge(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1216,22 +1589,31 @@ def ge(input, other, *, out=None):
 
 @_operator("ge", inplace=True)
 def ge_(input, other):
-    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.ge(torch.tensor([1, 2, 3]), 2)
-    tensor([False,  True,  True])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).ge_(2)
+    tensor([0, 1, 1])
     """
 
 
 @_operator("greater_equal")
 def greater_equal(input, other, *, out=None):
-    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `ge`.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.greater_equal(other)`, in place `Tensor.greater_equal_(other)`.
 
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1240,21 +1622,31 @@ def greater_equal(input, other, *, out=None):
 
 @_operator("greater_equal", inplace=True)
 def greater_equal_(input, other):
-    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    """Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
+    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `ge`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
-    tensor([False,  True,  True])
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([1, 2, 3]).greater_equal_(2)
+    tensor([0, 1, 1])
     """
 
 
 @_operator("equal")
 def equal(input, other):
-    """Returns whether two tensors have the same shape and equal elements. NaN is not equal to NaN.
+    """Returns whether two tensors have the same shape and equal elements, as one bool. Different
+    dtypes are compared by value. NaN is not equal to NaN.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
+
+    It is also a method, `Tensor.equal(other)`.
 
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
@@ -1263,9 +1655,14 @@ def equal(input, other):
 
 @_operator("isclose")
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Compares element by element whether `|input - other| <= atol + rtol * |other|`. Returns a bool
-    tensor. Equal infinities are close; NaN is close to NaN if `equal_nan` is true. The dtypes must
-    be equal, and the tolerances must not be negative.
+    """Tests element by element whether `input` and `other` are close: `|input - other| <= atol + rtol
+    * |other|`. Shapes are broadcast. Returns a bool tensor. Equal infinities are close; NaN is
+    close to NaN if `equal_nan` is true. The dtypes must be equal, and the tolerances must not be
+    negative.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    It is also a method, `Tensor.isclose(other, rtol=1e-05, atol=1e-08, equal_nan=False)`.
 
     >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1. + 1e-9, 3.]))
     tensor([ True, False])
@@ -1274,7 +1671,13 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @_operator("allclose")
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Returns whether all elements of `input` and `other` are close, as `isclose` defines it.
+    """Returns whether all elements of `input` and `other` are close: `|input - other| <= atol + rtol *
+    |other|`, as one bool. See `isclose`.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
+
+    It is also a method, `Tensor.allclose(other, rtol=1e-05, atol=1e-08, equal_nan=False)`.
 
     >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 3.]))
     False
@@ -1284,6 +1687,10 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 @_operator("isnan")
 def isnan(input):
     """Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    It is also a method, `Tensor.isnan()`.
 
     >>> torch.isnan(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False,  True, False])
@@ -1295,6 +1702,10 @@ def isinf(input):
     """Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
     part.
 
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    It is also a method, `Tensor.isinf()`.
+
     >>> torch.isinf(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False, False,  True])
     """
@@ -1303,6 +1714,10 @@ def isinf(input):
 @_operator("isfinite")
 def isfinite(input):
     """Returns a bool tensor, true where an element is finite, with both parts of a complex element.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    It is also a method, `Tensor.isfinite()`.
 
     >>> torch.isfinite(torch.tensor([1., float('nan'), float('inf')]))
     tensor([ True, False, False])
@@ -1314,6 +1729,10 @@ def isreal(input):
     """Returns a bool tensor, true where an element is real, or the imaginary part of a complex element
     is 0.
 
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    It is also a method, `Tensor.isreal()`.
+
     >>> torch.isreal(torch.tensor([1., float('nan'), float('inf')]))
     tensor([True, True, True])
     """
@@ -1323,6 +1742,10 @@ def isreal(input):
 def isposinf(input, *, out=None):
     """Returns a bool tensor, true where an element is plus infinity. Complex numbers are an error.
 
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.isposinf()`.
+
     >>> torch.isposinf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False, False,  True])
     """
@@ -1331,6 +1754,10 @@ def isposinf(input, *, out=None):
 @_operator("isneginf")
 def isneginf(input, *, out=None):
     """Returns a bool tensor, true where an element is minus infinity. Complex numbers are an error.
+
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.isneginf()`.
 
     >>> torch.isneginf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
@@ -1342,6 +1769,10 @@ def signbit(input, *, out=None):
     """Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
     numbers are an error.
 
+    Dtypes: bool, integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.signbit()`.
+
     >>> torch.signbit(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
     """
@@ -1349,8 +1780,12 @@ def signbit(input, *, out=None):
 
 @_operator("complex.parts")
 def complex(real, imag, *, out=None):
-    """Creates complex numbers from real and imaginary parts, which must have the same floating-point
-    dtype. Shapes are broadcast.
+    """Creates a complex tensor from real and imaginary parts: `real + i * imag`. Both must have the
+    same floating-point dtype. Shapes are broadcast.
+
+    Dtypes: float16, float32 and float64. Result: the complex counterpart of the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.+2.j])
@@ -1359,8 +1794,12 @@ def complex(real, imag, *, out=None):
 
 @_operator("polar")
 def polar(abs, angle, *, out=None):
-    """Creates complex numbers from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
+    """Creates a complex tensor from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
     Both must have the same floating-point dtype. Shapes are broadcast.
+
+    Dtypes: float16, float32 and float64. Result: the complex counterpart of the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
     tensor([2.+0.j])
@@ -1369,7 +1808,10 @@ def polar(abs, angle, *, out=None):
 
 @_operator("real")
 def real(input):
-    """Returns a view of the real parts, or `input` if it is real.
+    """Returns the real part of each element, as a view, or `input` if it is real.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the corresponding real
+    dtype for complex.
 
     >>> torch.real(torch.tensor([1+2j]))
     tensor([1.])
@@ -1378,8 +1820,10 @@ def real(input):
 
 @_operator("imag")
 def imag(input):
-    """Returns a view of the imaginary parts, negated if `input` is a conjugated view. A real tensor is
-    an error.
+    """Returns the imaginary part of each element, as a view, which is a negated view if `input` is a
+    conjugated view. A real tensor is an error.
+
+    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
 
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
@@ -1391,6 +1835,8 @@ def view_as_real(input):
     """Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
     is an error.
 
+    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
     """
@@ -1401,6 +1847,8 @@ def view_as_complex(input):
     """Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
     must be 1; the other strides and the storage offset must be even.
 
+    Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `input`.
+
     >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
     tensor([1.+2.j])
     """
@@ -1408,9 +1856,13 @@ def view_as_complex(input):
 
 @_operator("conj")
 def conj(input):
-    """Returns a view of `input` with conjugated elements, computed lazily when they are read, or `input`
-    if it is real. `is_conj` returns whether a tensor is such a view, and `resolve_conj`
+    """Returns a view of `input` with conjugated elements, computed lazily when they are read, or
+    `input` if it is real. `is_conj` returns whether a tensor is such a view, and `resolve_conj`
     materializes it.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.conj()`.
 
     >>> torch.conj(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -1421,12 +1873,20 @@ def conj(input):
 def neg_view(input):
     """Returns a view of `input` with negated elements, computed lazily when they are read. `is_neg`
     returns whether a tensor is such a view, and `resolve_neg` materializes it.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
     """
 
 
 @_operator("conj_physical")
 def conj_physical(input, *, out=None):
-    """Computes the complex conjugate of each element, or returns `input` if it is real.
+    """Computes the complex conjugate of each element, as a copy, or returns `input` if it is real.
+    `conj` returns a view.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.conj_physical()`, in place `Tensor.conj_physical_()`.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -1435,11 +1895,14 @@ def conj_physical(input, *, out=None):
 
 @_operator("conj_physical", inplace=True)
 def conj_physical_(input):
-    """Computes the complex conjugate of each element, or returns `input` if it is real.
+    """Computes the complex conjugate of each element, as a copy, or returns `input` if it is real.
+    `conj` returns a view.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.conj_physical(torch.tensor([1+2j]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1+2j]).conj_physical_()
     tensor([1.-2.j])
     """
 
@@ -1448,6 +1911,10 @@ def conj_physical_(input):
 def resolve_conj(input):
     """Returns a tensor with materialized conjugation, which does not share memory with a conjugated
     view `input`. Returns `input` if it is not conjugated.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.resolve_conj()`.
 
     >>> torch.resolve_conj(torch.tensor([1 + 2j]))
     tensor([1.+2.j])
@@ -1459,6 +1926,10 @@ def resolve_neg(input):
     """Returns a tensor with materialized negation, which does not share memory with a negated view
     `input`. Returns `input` if it is not negated.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.resolve_neg()`.
+
     >>> torch.resolve_neg(torch.tensor([-1]))
     tensor([-1])
     """
@@ -1466,8 +1937,13 @@ def resolve_neg(input):
 
 @_operator("angle")
 def angle(input, *, out=None):
-    """Computes the angle (phase, argument) of each complex number in radians. For real numbers the
-    result is pi for negative ones, NaN for NaN, and 0 for others.
+    """Computes the angle (phase, argument) of each complex number in radians: `atan2(im, re)`. For
+    real numbers the result is pi for negative ones, NaN for NaN, and 0 for others.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the corresponding real
+    dtype for complex, the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.angle()`.
 
     >>> torch.angle(torch.tensor([1j, -1+0j]))
     tensor([1.5708, 3.1416])
@@ -1479,6 +1955,10 @@ def clone(input, *, memory_format=None):
     """Returns a copy of `input`. The strides of a dense tensor are preserved, unless `memory_format`
     requests others.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.clone(*, memory_format=None)`.
+
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
     """
@@ -1488,6 +1968,8 @@ def clone(input, *, memory_format=None):
 def contiguous(input, *, memory_format=_contiguous_format):
     """Returns a contiguous tensor with the elements of `input`: `input` if it is contiguous in
     `memory_format`, otherwise a copy.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
@@ -1499,13 +1981,17 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
     """Converts the dtype, device or memory format of a tensor. Returns `input` if nothing changes and
     `copy` is false. Floating-point values are truncated when converted to integers; complex values
     lose their imaginary part. A meta tensor has no data to copy.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("copy_")
 def copy_(input, src, non_blocking=False):
-    """Copies the elements of `src` to `input`, in place: `src` is broadcast to the shape of `input`, and
-    converted to its dtype and device. The two may share memory.
+    """Copies the elements of `src` to `input`, in place: `src` is broadcast to the shape of `input`,
+    and converted to its dtype and device. The two may share memory.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
     tensor([[1., 2.],
@@ -1515,20 +2001,26 @@ def copy_(input, src, non_blocking=False):
 
 @_operator("fill")
 def fill(input, value):
-    """Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
-    tensor.
+    """Returns a tensor of the shape of `input` filled with `value`: a scalar, which must be
+    representable in the dtype, or a zero-dim tensor.
 
-    >>> torch.zeros(2).fill_(3)
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    In place it is `Tensor.fill_(value)`.
+
+    >>> torch.fill(torch.zeros(2), 3)
     tensor([3., 3.])
     """
 
 
 @_operator("fill", inplace=True)
 def fill_(input, value):
-    """Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
-    tensor.
+    """Returns a tensor of the shape of `input` filled with `value`: a scalar, which must be
+    representable in the dtype, or a zero-dim tensor.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
@@ -1539,6 +2031,10 @@ def fill_(input, value):
 def zero_(input):
     """Fills `input` with 0, in place.
 
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.zero_()`.
+
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """
@@ -1546,8 +2042,11 @@ def zero_(input):
 
 @_operator("item")
 def item(input):
-    """Returns the value of a tensor with one element as a scalar. Other numbers of elements, and meta
-    tensors, are an error.
+    """Returns the value of a tensor with one element as a scalar. A tensor with several elements, or
+    none, is an error, and so is a meta tensor.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
 
     >>> torch.tensor([2.5]).item()
     2.5
@@ -1556,7 +2055,10 @@ def item(input):
 
 @_operator("is_contiguous")
 def is_contiguous(input, *, memory_format=_contiguous_format):
-    """Returns whether `input` is contiguous in `memory_format`.
+    """Returns whether `input` is contiguous in memory in the order of `memory_format`, row-major by
+    default.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.ones(2, 3).t().is_contiguous()
     False
@@ -1566,6 +2068,8 @@ def is_contiguous(input, *, memory_format=_contiguous_format):
 @_operator("is_set_to")
 def is_set_to(input, tensor):
     """Returns whether both tensors have the same storage, storage offset, shape, strides and dtype.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> x = torch.ones(2)
     >>> x.is_set_to(x.detach())
@@ -1582,6 +2086,8 @@ def resize_(input, size, *more, memory_format=None):
     resized. A matrix of a compressed sparse layout keeps the entries of the remaining rows (or
     columns, for CSC and BSC), and its other size cannot shrink.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
             [2, 3]])
@@ -1592,6 +2098,10 @@ def resize_(input, size, *more, memory_format=None):
 def resize_as_(input, the_template, *, memory_format=None):
     """Changes the shape of `input` to that of `the_template`, in place, as `resize_` does. The memory
     format `preserve_format` copies that of `the_template`.
+
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.resize_as_(the_template, *, memory_format=None)`.
 
     >>> torch.arange(6).resize_as_(torch.ones(3, 1))
     tensor([[0],
@@ -1606,8 +2116,8 @@ def set_(input, source=None, storage_offset=None, size=None, stride=()):
     Makes `input` an empty tensor with a new storage, in place.
 
     set_(Tensor input, Tensor source)
-    Makes `input` a view of the storage of `source`, with its shape and strides, in place. The dtypes
-    must be equal.
+    Makes `input` a view of the storage of `source`, with its shape and strides, in place. The
+    dtypes must be equal.
 
     set_(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])
     Makes `input` a view of the storage of `source`, with the given storage offset, shape and
@@ -1619,6 +2129,8 @@ def set_(input, source=None, storage_offset=None, size=None, stride=()):
     set_(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])
     Makes `input` a view of the storage `source`, with the given storage offset, shape and strides,
     in place. Strides default to contiguous. A geometry outside of the storage is an error.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
     tensor([2., 3.])
@@ -1632,6 +2144,8 @@ def fill_diagonal_(input, fill_value, wrap=False):
     starts again after each square block and one skipped row. A value that the dtype cannot
     represent is an error.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> torch.zeros(2, 2).fill_diagonal_(5)
     tensor([[5., 0.],
             [0., 5.]])
@@ -1640,7 +2154,14 @@ def fill_diagonal_(input, fill_value, wrap=False):
 
 @_operator("zeros")
 def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor of shape `size` filled with 0. `dtype` defaults to the default dtype.
+    """Creates a tensor of shape `size` filled with the scalar 0. `dtype` defaults to the default
+    dtype.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
 
     >>> torch.zeros(2)
     tensor([0., 0.])
@@ -1649,7 +2170,14 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
 
 @_operator("ones")
 def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor of shape `size` filled with 1. `dtype` defaults to the default dtype.
+    """Creates a tensor of shape `size` filled with the scalar 1. `dtype` defaults to the default
+    dtype.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
 
     >>> torch.ones(2)
     tensor([1., 1.])
@@ -1661,6 +2189,12 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     """Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
     value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
     represent is an error.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
 
     >>> torch.full((2, 2), 7)
     tensor([[7, 7],
@@ -1674,6 +2208,12 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
     dtype. A tensor with a sparse `layout` has no entries. The channels-last memory formats require
     4 or 5 dimensions.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
+
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
     """
@@ -1683,6 +2223,12 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Creates an uninitialized tensor of shape `size` with the given strides, in elements. Negative
     strides are an error. `dtype` defaults to the default dtype.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -1695,6 +2241,12 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     `physical_layout` is a permutation of the dimensions, from the outermost to the innermost in
     memory.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
@@ -1704,6 +2256,12 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a zero-dim tensor from a scalar. `dtype` defaults to the default dtype.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.scalar_tensor(2)
     tensor(2.)
     """
@@ -1712,8 +2270,9 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 @_operator("arange.start arange.start_step arange")
 def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
-    Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1.
-    `dtype` defaults to int64 for integers, otherwise to the default dtype.
+    Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1. An
+    `end` less than `start` is an error. `dtype` defaults to int64 for integers, otherwise to the
+    default dtype.
 
     arange(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)
     Creates a 1-D tensor of the ceil((end - start) / step) values from `start` (inclusive) to `end`
@@ -1724,8 +2283,16 @@ def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out
     Creates a 1-D tensor of the values from 0 (inclusive) to `end` (exclusive) with step 1. `dtype`
     defaults to int64 for an integer `end`, otherwise to the default dtype.
 
+    Dtypes: integers and floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
+
     >>> torch.arange(3)
     tensor([0, 1, 2])
+    >>> torch.arange(1, 2, 0.5)
+    tensor([1.0000, 1.5000])
     """
 
 
@@ -1736,6 +2303,12 @@ def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None,
 
     Deprecated: use arange, whose end is not included. The first call reports a warning.
 
+    Dtypes: integers and floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
+
     >>> torch.range(1, 3)
     tensor([1., 2., 3.])
     """
@@ -1744,8 +2317,11 @@ def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None,
 @_operator("linspace linspace.tensor_tensor linspace.tensor_scalar linspace.scalar_tensor")
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
-    Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive. The
-    ends must be representable in the dtype. `dtype` defaults to the default dtype.
+    Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
+    `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
+    negative `steps` is an error. `dtype` defaults to the default dtype.
+
+    Dtypes: integers, floats and complex.
 
     linspace(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive,
@@ -1759,6 +2335,13 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=Non
     Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, a zero-dim tensor,
     both inclusive. `dtype` defaults to the default dtype.
 
+    Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+    values.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
+
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -1768,7 +2351,10 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=Non
 def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
-    exponents from `start` to `end`, both inclusive. `dtype` defaults to the default dtype.
+    exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
+    1))`. A negative `steps` is an error. `dtype` defaults to the default dtype.
+
+    Dtypes: integers, floats and complex.
 
     logspace(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
@@ -1782,6 +2368,13 @@ def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None
     Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
     a zero-dim tensor, both inclusive. `dtype` defaults to the default dtype.
 
+    Dtypes: integers, floats and complex. Meta tensors are an error, because the result depends on
+    values.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
+
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
@@ -1790,11 +2383,18 @@ def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None
 @_operator("eye eye.m")
 def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """eye(int n, *, dtype dtype=None, layout layout=None, device device=None)
-    Creates the n x n identity matrix. `dtype` defaults to the default dtype.
+    Creates the `n` x `n` identity matrix: 1 on the main diagonal, and 0 elsewhere. A negative size
+    is an error. `dtype` defaults to the default dtype.
 
     eye(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)
-    Creates an n x m matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
+    Creates an `n` x `m` matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
     default dtype.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `out` is the tensor that the result is written to.
 
     >>> torch.eye(2)
     tensor([[1., 0.],
@@ -1808,6 +2408,12 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     matrix: the elements on and below diagonal `offset`, in row-major order. `dtype` defaults to
     int64.
 
+    Dtypes: integers.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -1820,6 +2426,12 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     matrix: the elements on and above diagonal `offset`, in row-major order. `dtype` defaults to
     int64.
 
+    Dtypes: integers.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])
@@ -1831,6 +2443,12 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     """Creates an uninitialized tensor with the shape of `input`; dtype and device default to those of
     `input`. Without `memory_format` the strides follow those of `input`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
     torch.int8
     """
@@ -1838,8 +2456,14 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_operator("zeros_like")
 def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor filled with 0 with the shape of `input`; dtype and device default to those of
-    `input`. Without `memory_format` the strides follow those of `input`.
+    """Creates a tensor filled with the scalar 0 with the shape of `input`; dtype and device default to
+    those of `input`. Without `memory_format` the strides follow those of `input`.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.zeros_like(torch.tensor([5, 7]))
     tensor([0, 0])
@@ -1848,8 +2472,14 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_operator("ones_like")
 def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor filled with 1 with the shape of `input`; dtype and device default to those of
-    `input`. Without `memory_format` the strides follow those of `input`.
+    """Creates a tensor filled with the scalar 1 with the shape of `input`; dtype and device default to
+    those of `input`. Without `memory_format` the strides follow those of `input`.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.ones_like(torch.tensor([5, 7]))
     tensor([1, 1])
@@ -1861,6 +2491,12 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
     """Creates a tensor filled with `fill_value` with the shape of `input`; dtype and device default to
     those of `input`. Without `memory_format` the strides follow those of `input`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
     tensor([3., 3.])
     """
@@ -1869,6 +2505,12 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
 @_operator("new_empty")
 def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Creates an uninitialized tensor of shape `size`; dtype and device default to those of `input`.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
     torch.int8
@@ -1880,6 +2522,12 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     """Creates an uninitialized tensor of shape `size` with the given strides, in elements; dtype and
     device default to those of `input`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -1890,6 +2538,12 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     """Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
     `input`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
     """
@@ -1898,6 +2552,12 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 @_operator("new_zeros")
 def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of shape `size` filled with 0; dtype and device default to those of `input`.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
     tensor([0, 0], dtype=torch.int32)
@@ -1908,6 +2568,12 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of shape `size` filled with 1; dtype and device default to those of `input`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
     tensor([1, 1], dtype=torch.int32)
     """
@@ -1916,8 +2582,15 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
 @_operator("bartlett_window")
 def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Computes the Bartlett (triangular) window `1 - abs(2 * i / (n - 1) - 1)` of `window_length`
-    samples. A periodic window (default) omits the last sample of a symmetric window of length
-    `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
+    samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
+    sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
+    `dtype` must be floating-point, and defaults to the default dtype.
+
+    Dtypes: floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -1926,9 +2599,16 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
 
 @_operator("hann_window")
 def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples. A
-    periodic window (default) omits the last sample of a symmetric window of length `window_length`
-    + 1. `dtype` must be floating-point, and defaults to the default dtype.
+    """Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples,
+    with n = `window_length` + 1 for a `periodic` window (default), which omits the last sample, and
+    n = `window_length` for a symmetric one. A negative `window_length` is an error. `dtype` must be
+    floating-point, and defaults to the default dtype.
+
+    Dtypes: floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -1938,8 +2618,15 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
 @_operator("hamming_window")
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Computes the Hamming window `alpha - beta * cos(2 * pi * i / (n - 1))` of `window_length`
-    samples. A periodic window (default) omits the last sample of a symmetric window of length
-    `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
+    samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
+    sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
+    `dtype` must be floating-point, and defaults to the default dtype.
+
+    Dtypes: floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
@@ -1949,9 +2636,15 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 @_operator("blackman_window")
 def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i /
-    (n - 1))` of `window_length` samples. A periodic window (default) omits the last sample of a
-    symmetric window of length `window_length` + 1. `dtype` must be floating-point, and defaults to
-    the default dtype.
+    (n - 1))` of `window_length` samples, with n = `window_length` + 1 for a `periodic` window
+    (default), which omits the last sample, and n = `window_length` for a symmetric one. A negative
+    `window_length` is an error. `dtype` must be floating-point, and defaults to the default dtype.
+
+    Dtypes: floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.blackman_window(3, False).round(decimals=4)
     tensor([-0., 1., -0.])
@@ -1961,9 +2654,16 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
 @_operator("kaiser_window")
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Computes the Kaiser window `I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta)`, with the
-    modified Bessel function I0, of `window_length` samples. A periodic window (default) omits the
-    last sample of a symmetric window of length `window_length` + 1. `dtype` must be floating-point,
-    and defaults to the default dtype.
+    modified Bessel function I0, of `window_length` samples, with n = `window_length` + 1 for a
+    `periodic` window (default), which omits the last sample, and n = `window_length` for a
+    symmetric one. A negative `window_length` is an error. `dtype` must be floating-point, and
+    defaults to the default dtype.
+
+    Dtypes: floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.kaiser_window(3, False, 2.)
     tensor([0.4387, 1.0000, 0.4387])
@@ -1973,8 +2673,10 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
 @_operator("vander")
 def vander(x, N=None, increasing=False):
     """Computes the Vandermonde matrix of the vector `x`: row i contains the powers of `x[i]` from `N`
-    - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`. The
-    result is int64 for integers and bool.
+    - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `x`; int64 for integers and
+    bool, but uint64 for uint64.
 
     >>> torch.vander(torch.tensor([2, 3]), N=3)
     tensor([[4, 2, 1],
@@ -2208,6 +2910,8 @@ def fft_c2c(input, dim, forward=True, scale=1.0):
     times `scale`. The functions of `fft` call it. The dimensions `dim` are the innermost ones of
     the result in memory, in the order of their strides in `input`.
 
+    Dtypes: complex64 and complex128. Result: the dtype of `input`.
+
     >>> torch.fft.fft(torch.tensor([1+0j, 0, 0, 0]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -2219,6 +2923,8 @@ def fft_r2c(input, dim, onesided=True, scale=1.0):
     keeps the first n // 2 + 1 elements of the last of `dim`; two-sided transforms support one
     dimension.
 
+    Dtypes: float32 and float64. Result: the complex counterpart of the dtype of `input`.
+
     >>> torch.fft.rfft(torch.tensor([1., 0, 0, 0]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -2229,6 +2935,9 @@ def fft_c2r(input, dim, size, scale=1.0):
     """Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
     `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 
+    Dtypes: complex64 and complex128. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
+
     >>> torch.fft.irfft(torch.tensor([1+0j, 1, 1]))
     tensor([1., 0., 0., 0.])
     """
@@ -2238,6 +2947,8 @@ def fft_c2r(input, dim, size, scale=1.0):
 def signal_pad(input, before, after, mode="reflect"):
     """Pads the last dimension with `before` and `after` elements, in the mode "reflect" (default),
     "constant" (zeros), "replicate" or "circular". `stft` calls it.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.stft(torch.tensor([1., 2, 3]), 2, 1, return_complex=True)[0].real
     tensor([3., 3., 5., 5.])
@@ -2258,6 +2969,12 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     required for real signals; false returns real and imaginary parts in a last dimension of size 2.
     `align_to_window`, without `center`, pads the signal so that the first window starts with it.
 
+    Dtypes: float32, float64, complex64 and complex128.
+
+    It is also a method, `Tensor.stft(n_fft, hop_length=None, win_length=None, window=None,
+    center=True, pad_mode="reflect", normalized=False, onesided=None, return_complex=None,
+    align_to_window=None)`.
+
     >>> torch.stft(torch.tensor([1., -1, 1, -1]), 2, 1, center=False, return_complex=True)
     tensor([[ 0.+0.j,  0.+0.j,  0.+0.j],
             [ 2.+0.j, -2.+0.j,  2.+0.j]])
@@ -2271,6 +2988,11 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     least-squares sense (overlap-add). The sum of the squared windows must be nonzero everywhere.
     `length` is the length of the result, zero-padded if necessary. `return_complex` returns a
     complex signal, and requires all frequencies.
+
+    Dtypes: complex64 and complex128.
+
+    It is also a method, `Tensor.istft(n_fft, hop_length=None, win_length=None, window=None,
+    center=True, normalized=False, onesided=None, length=None, return_complex=False)`.
 
     >>> x = torch.tensor([1., 2, 3, 4, 5])
     >>> torch.istft(torch.stft(x, 4, return_complex=True), 4)
@@ -2293,18 +3015,25 @@ def save(path, structure, tensors, *, compact=False):
     surrogates; {"def": n, "value": v} is a value that occurs again as {"ref": n}. The first
     occurrence of a tensor may also have attributes, as "state": {"dict": ...}, and "parameter":
     true for a parameter that requires grad.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("save_bytes")
 def save_bytes(structure, tensors, *, compact=False):
-    """Returns the contents of the file that `save` writes, as a 1-D uint8 tensor."""
+    """Returns the contents of the file that `save` writes, as a 1-D uint8 tensor.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("save_dict")
 def save_dict(path, names, tensors, *, compact=False):
     """Saves a dict of named tensors in PyTorch's format, as `save` does. There must be as many names
     as tensors, all different.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2321,6 +3050,8 @@ def load(path, *, map_location=None, mmap=False):
 
     Nothing is executed: globals other than those of tensors, storages and plain containers are an
     error, and so are damaged files.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2328,6 +3059,8 @@ def load(path, *, map_location=None, mmap=False):
 def load_bytes(data, *, map_location=None):
     """Loads a file in PyTorch's format from memory, a contiguous uint8 tensor with the bytes of the
     file. Returns the same as `load`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2335,6 +3068,8 @@ def load_bytes(data, *, map_location=None):
 def load_dict(path, *, map_location=None, mmap=False):
     """Loads a file in PyTorch's format with a dict of tensors under string keys, such as a state_dict:
     returns the names and the tensors in the order of the dict. See `load`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2343,12 +3078,17 @@ def archive_save(path, names, records):
     """Writes a zip archive of named records, the container of PyTorch's files; it replaces an existing
     file atomically. Each record is a contiguous 1-D uint8 tensor, stored uncompressed and aligned
     to 64 bytes; names must be unique. The archive depends only on names and records.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("archive_save_bytes")
 def archive_save_bytes(names, records):
-    """Returns the contents of the archive that `archive_save` writes, as a 1-D uint8 tensor."""
+    """Returns the contents of the archive that `archive_save` writes, as a 1-D uint8 tensor.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("archive_load", results="names records")
@@ -2356,12 +3096,17 @@ def archive_load(path, *, mmap=False):
     """Reads all records of a zip archive, compressed or not, as uint8 tensors, and verifies their
     checksums. `mmap` maps the file: uncompressed records are read on first use, without
     verification, writes are private to the process, and the file must not shrink meanwhile.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("archive_load_bytes", results="names records")
 def archive_load_bytes(data):
-    """Reads all records of a zip archive in a contiguous uint8 tensor. See `archive_load`."""
+    """Reads all records of a zip archive in a contiguous uint8 tensor. See `archive_load`.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("pickle_rename")
@@ -2369,6 +3114,8 @@ def pickle_rename(data, old, new):
     """Returns a pickle, a contiguous uint8 tensor, in which globals of the module `old`, and of its
     submodules, are those of the module `new`. Strings are unchanged. Nothing is imported or
     executed.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2377,12 +3124,17 @@ def safetensors_save_file(path, names, tensors, *, metadata=None):
     """Saves named tensors to a safetensors file, which replaces an existing one atomically. `metadata`
     is a JSON object of strings. Tensors that are not contiguous or share memory are written
     separately. The format does not support complex128 and complex32.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("safetensors_save")
 def safetensors_save(names, tensors, *, metadata=None):
-    """Returns the contents of the file that `safetensors_save_file` writes, as a 1-D uint8 tensor."""
+    """Returns the contents of the file that `safetensors_save_file` writes, as a 1-D uint8 tensor.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("safetensors_load_file", results="names tensors metadata")
@@ -2390,6 +3142,8 @@ def safetensors_load_file(path, *, only=None, mmap=True):
     """Loads a safetensors file: all tensors, or those named in `only`, and its metadata, a JSON object
     or "". `mmap` (default) maps the file: bytes are read on first use, writes are private to the
     process, and the file must not shrink meanwhile. A file that violates the format is an error.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2397,6 +3151,8 @@ def safetensors_load_file(path, *, only=None, mmap=True):
 def safetensors_load(data):
     """Loads the contents of a safetensors file, a contiguous uint8 tensor. See
     `safetensors_load_file`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2404,6 +3160,8 @@ def safetensors_load(data):
 def safetensors_open(path):
     """Maps a safetensors file without reading its data: returns the validated header in JSON, and the
     tensors, except those of unsupported dtypes.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -2411,12 +3169,17 @@ def safetensors_open(path):
 def npy_save(path, input):
     """Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
     not support bfloat16 and complex32.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("npy_save_bytes")
 def npy_save_bytes(input):
-    """Returns the contents of the file that `npy_save` writes, as a 1-D uint8 tensor."""
+    """Returns the contents of the file that `npy_save` writes, as a 1-D uint8 tensor.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("npy_load")
@@ -2424,12 +3187,17 @@ def npy_load(path, *, mmap=False):
     """Loads a tensor from a NumPy .npy file. Arrays in Fortran order keep their strides; big-endian
     arrays are converted; arrays of dtype object are an error. `mmap` maps the file: bytes are read
     on first use, and writes are private to the process.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("npy_load_bytes")
 def npy_load_bytes(data):
-    """Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor."""
+    """Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("npy_length")
@@ -2437,6 +3205,8 @@ def npy_length(head):
     """Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
     read it from a stream. For 12 bytes it returns the number of bytes that are required; for these,
     the length of the file.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> import libtensor as torch
     >>> first = [147, 78, 85, 77, 80, 89, 1, 0, 118, 0, 123, 39]
@@ -2449,22 +3219,33 @@ def npy_length(head):
 def npz_save(path, names, tensors):
     """Saves named tensors to a NumPy .npz file, uncompressed, which replaces an existing one
     atomically.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("npz_save_bytes")
 def npz_save_bytes(names, tensors):
-    """Returns the contents of the file that `npz_save` writes, as a 1-D uint8 tensor."""
+    """Returns the contents of the file that `npz_save` writes, as a 1-D uint8 tensor.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("npz_load", results="names tensors")
 def npz_load(path):
-    """Loads all tensors of a NumPy .npz file, compressed or not, and verifies checksums."""
+    """Loads all tensors of a NumPy .npz file, compressed or not, and verifies checksums.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("npz_load_bytes", results="names tensors")
 def npz_load_bytes(data):
-    """Loads all tensors from the contents of a NumPy .npz file, a contiguous uint8 tensor."""
+    """Loads all tensors from the contents of a NumPy .npz file, a contiguous uint8 tensor.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("file_write")
@@ -2472,6 +3253,8 @@ def file_write(path, data):
     """Writes the bytes of a contiguous uint8 tensor to a file, which replaces an existing one
     atomically after the bytes are on disk. Symbolic links are followed, and pipes and devices are
     written to.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> import libtensor as torch
     >>> import tempfile
@@ -2484,8 +3267,13 @@ def file_write(path, data):
 
 @_operator("sqrt")
 def sqrt(input, *, out=None):
-    """Computes the square root of each element; NaN for negative real numbers. Integers and bool are
-    converted to the default dtype.
+    """Computes the square root of each element; NaN for negative real numbers.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sqrt()`, in
+    place `Tensor.sqrt_()`.
 
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
@@ -2494,20 +3282,27 @@ def sqrt(input, *, out=None):
 
 @_operator("sqrt", inplace=True)
 def sqrt_(input):
-    """Computes the square root of each element; NaN for negative real numbers. Integers and bool are
-    converted to the default dtype.
+    """Computes the square root of each element; NaN for negative real numbers.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.sqrt(torch.tensor([4., 9.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([4., 9.]).sqrt_()
     tensor([2., 3.])
     """
 
 
 @_operator("rsqrt")
 def rsqrt(input, *, out=None):
-    """Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
-    converted to the default dtype.
+    """Computes the reciprocal square root of each element: `1 / sqrt(x)`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.rsqrt()`, in
+    place `Tensor.rsqrt_()`.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
@@ -2516,20 +3311,27 @@ def rsqrt(input, *, out=None):
 
 @_operator("rsqrt", inplace=True)
 def rsqrt_(input):
-    """Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
-    converted to the default dtype.
+    """Computes the reciprocal square root of each element: `1 / sqrt(x)`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.rsqrt(torch.tensor([4., 16.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([4., 16.]).rsqrt_()
     tensor([0.5000, 0.2500])
     """
 
 
 @_operator("exp")
 def exp(input, *, out=None):
-    """Computes the exponential function of each element: `e**x`. Integers and bool are converted to
-    the default dtype.
+    """Computes the exponential function of each element: `e**x`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.exp()`, in place
+    `Tensor.exp_()`.
 
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
@@ -2538,20 +3340,27 @@ def exp(input, *, out=None):
 
 @_operator("exp", inplace=True)
 def exp_(input):
-    """Computes the exponential function of each element: `e**x`. Integers and bool are converted to
-    the default dtype.
+    """Computes the exponential function of each element: `e**x`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.exp(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).exp_()
     tensor([1.0000, 2.7183])
     """
 
 
 @_operator("exp2")
 def exp2(input, *, out=None):
-    """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-    dtype.
+    """Computes 2 to the power of each element: `2**x`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.exp2()`, in
+    place `Tensor.exp2_()`.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -2560,20 +3369,27 @@ def exp2(input, *, out=None):
 
 @_operator("exp2", inplace=True)
 def exp2_(input):
-    """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-    dtype.
+    """Computes 2 to the power of each element: `2**x`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.exp2(torch.tensor([0., 3.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 3.]).exp2_()
     tensor([1., 8.])
     """
 
 
 @_operator("expm1")
 def expm1(input, *, out=None):
-    """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-    the default dtype.
+    """Computes `exp(x) - 1` of each element, accurate for x near 0.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.expm1()`, in
+    place `Tensor.expm1_()`.
 
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -2582,12 +3398,14 @@ def expm1(input, *, out=None):
 
 @_operator("expm1", inplace=True)
 def expm1_(input):
-    """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-    the default dtype.
+    """Computes `exp(x) - 1` of each element, accurate for x near 0.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.expm1(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).expm1_()
     tensor([0.0000, 1.7183])
     """
 
@@ -2595,7 +3413,12 @@ def expm1_(input):
 @_operator("log")
 def log(input, *, out=None):
     """Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.log()`, in place
+    `Tensor.log_()`.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
@@ -2605,19 +3428,26 @@ def log(input, *, out=None):
 @_operator("log", inplace=True)
 def log_(input):
     """Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
-    Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.log(torch.tensor([1., 2.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1., 2.]).log_()
     tensor([0.0000, 0.6931])
     """
 
 
 @_operator("log2")
 def log2(input, *, out=None):
-    """Computes the base-2 logarithm of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.log2()`, in
+    place `Tensor.log2_()`.
 
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
@@ -2626,20 +3456,27 @@ def log2(input, *, out=None):
 
 @_operator("log2", inplace=True)
 def log2_(input):
-    """Computes the base-2 logarithm of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.log2(torch.tensor([1., 8.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1., 8.]).log2_()
     tensor([0., 3.])
     """
 
 
 @_operator("log10")
 def log10(input, *, out=None):
-    """Computes the base-10 logarithm of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.log10()`, in
+    place `Tensor.log10_()`.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
@@ -2648,20 +3485,28 @@ def log10(input, *, out=None):
 
 @_operator("log10", inplace=True)
 def log10_(input):
-    """Computes the base-10 logarithm of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.log10(torch.tensor([1., 100.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1., 100.]).log10_()
     tensor([0., 2.])
     """
 
 
 @_operator("log1p")
 def log1p(input, *, out=None):
-    """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-    the default dtype.
+    """Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+    below -1.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.log1p()`, in
+    place `Tensor.log1p_()`.
 
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -2670,20 +3515,28 @@ def log1p(input, *, out=None):
 
 @_operator("log1p", inplace=True)
 def log1p_(input):
-    """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-    the default dtype.
+    """Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+    below -1.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.log1p(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).log1p_()
     tensor([0.0000, 0.6931])
     """
 
 
 @_operator("sin")
 def sin(input, *, out=None):
-    """Computes the sine of each element, an angle in radians. Integers and bool are converted to the
-    default dtype.
+    """Computes the sine of each element, an angle in radians.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sin()`, in place
+    `Tensor.sin_()`.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
@@ -2692,20 +3545,27 @@ def sin(input, *, out=None):
 
 @_operator("sin", inplace=True)
 def sin_(input):
-    """Computes the sine of each element, an angle in radians. Integers and bool are converted to the
-    default dtype.
+    """Computes the sine of each element, an angle in radians.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.sin(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).sin_()
     tensor([0.0000, 0.8415])
     """
 
 
 @_operator("cos")
 def cos(input, *, out=None):
-    """Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
-    default dtype.
+    """Computes the cosine of each element, an angle in radians.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.cos()`, in place
+    `Tensor.cos_()`.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
@@ -2714,20 +3574,27 @@ def cos(input, *, out=None):
 
 @_operator("cos", inplace=True)
 def cos_(input):
-    """Computes the cosine of each element, an angle in radians. Integers and bool are converted to the
-    default dtype.
+    """Computes the cosine of each element, an angle in radians.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.cos(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).cos_()
     tensor([1.0000, 0.5403])
     """
 
 
 @_operator("tan")
 def tan(input, *, out=None):
-    """Computes the tangent of each element, an angle in radians. Integers and bool are converted to
-    the default dtype.
+    """Computes the tangent of each element, an angle in radians.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.tan()`, in place
+    `Tensor.tan_()`.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
@@ -2736,12 +3603,14 @@ def tan(input, *, out=None):
 
 @_operator("tan", inplace=True)
 def tan_(input):
-    """Computes the tangent of each element, an angle in radians. Integers and bool are converted to
-    the default dtype.
+    """Computes the tangent of each element, an angle in radians.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.tan(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).tan_()
     tensor([0.0000, 1.5574])
     """
 
@@ -2749,7 +3618,13 @@ def tan_(input):
 @_operator("asin")
 def asin(input, *, out=None):
     """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-    [-1, 1]. Integers and bool are converted to the default dtype.
+    [-1, 1].
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.asin()`, in
+    place `Tensor.asin_()`.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2759,11 +3634,14 @@ def asin(input, *, out=None):
 @_operator("asin", inplace=True)
 def asin_(input):
     """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-    [-1, 1]. Integers and bool are converted to the default dtype.
+    [-1, 1].
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.asin(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).asin_()
     tensor([0.0000, 1.5708])
     """
 
@@ -2771,9 +3649,15 @@ def asin_(input):
 @_operator("arcsin")
 def arcsin(input, *, out=None):
     """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-    [-1, 1]. Integers and bool are converted to the default dtype.
+    [-1, 1].
 
     Alias of `asin`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.arcsin()`, in
+    place `Tensor.arcsin_()`.
 
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2783,13 +3667,16 @@ def arcsin(input, *, out=None):
 @_operator("arcsin", inplace=True)
 def arcsin_(input):
     """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
-    [-1, 1]. Integers and bool are converted to the default dtype.
+    [-1, 1].
 
     Alias of `asin`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.arcsin(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).arcsin_()
     tensor([0.0000, 1.5708])
     """
 
@@ -2797,7 +3684,13 @@ def arcsin_(input):
 @_operator("acos")
 def acos(input, *, out=None):
     """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
-    outside of [-1, 1]. Integers and bool are converted to the default dtype.
+    outside of [-1, 1].
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.acos()`, in
+    place `Tensor.acos_()`.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2807,11 +3700,14 @@ def acos(input, *, out=None):
 @_operator("acos", inplace=True)
 def acos_(input):
     """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
-    outside of [-1, 1]. Integers and bool are converted to the default dtype.
+    outside of [-1, 1].
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.acos(torch.tensor([1., 0.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1., 0.]).acos_()
     tensor([0.0000, 1.5708])
     """
 
@@ -2819,9 +3715,15 @@ def acos_(input):
 @_operator("arccos")
 def arccos(input, *, out=None):
     """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
-    outside of [-1, 1]. Integers and bool are converted to the default dtype.
+    outside of [-1, 1].
 
     Alias of `acos`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.arccos()`, in
+    place `Tensor.arccos_()`.
 
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2831,21 +3733,29 @@ def arccos(input, *, out=None):
 @_operator("arccos", inplace=True)
 def arccos_(input):
     """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
-    outside of [-1, 1]. Integers and bool are converted to the default dtype.
+    outside of [-1, 1].
 
     Alias of `acos`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.arccos(torch.tensor([1., 0.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1., 0.]).arccos_()
     tensor([0.0000, 1.5708])
     """
 
 
 @_operator("atan")
 def atan(input, *, out=None):
-    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-    converted to the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.atan()`, in
+    place `Tensor.atan_()`.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2854,22 +3764,29 @@ def atan(input, *, out=None):
 
 @_operator("atan", inplace=True)
 def atan_(input):
-    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-    converted to the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.atan(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).atan_()
     tensor([0.0000, 0.7854])
     """
 
 
 @_operator("arctan")
 def arctan(input, *, out=None):
-    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-    converted to the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians.
 
     Alias of `atan`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.arctan()`, in
+    place `Tensor.arctan_()`.
 
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2878,22 +3795,29 @@ def arctan(input, *, out=None):
 
 @_operator("arctan", inplace=True)
 def arctan_(input):
-    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
-    converted to the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians.
 
     Alias of `atan`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.arctan(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).arctan_()
     tensor([0.0000, 0.7854])
     """
 
 
 @_operator("sinh")
 def sinh(input, *, out=None):
-    """Computes the hyperbolic sine of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sinh()`, in
+    place `Tensor.sinh_()`.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
@@ -2902,20 +3826,27 @@ def sinh(input, *, out=None):
 
 @_operator("sinh", inplace=True)
 def sinh_(input):
-    """Computes the hyperbolic sine of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.sinh(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).sinh_()
     tensor([0.0000, 1.1752])
     """
 
 
 @_operator("cosh")
 def cosh(input, *, out=None):
-    """Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.cosh()`, in
+    place `Tensor.cosh_()`.
 
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
@@ -2924,20 +3855,27 @@ def cosh(input, *, out=None):
 
 @_operator("cosh", inplace=True)
 def cosh_(input):
-    """Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.cosh(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).cosh_()
     tensor([1.0000, 1.5431])
     """
 
 
 @_operator("tanh")
 def tanh(input, *, out=None):
-    """Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.tanh()`, in
+    place `Tensor.tanh_()`.
 
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
@@ -2946,20 +3884,27 @@ def tanh(input, *, out=None):
 
 @_operator("tanh", inplace=True)
 def tanh_(input):
-    """Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.tanh(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).tanh_()
     tensor([0.0000, 0.7616])
     """
 
 
 @_operator("asinh")
 def asinh(input, *, out=None):
-    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-    default dtype.
+    """Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.asinh()`, in
+    place `Tensor.asinh_()`.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2968,22 +3913,29 @@ def asinh(input, *, out=None):
 
 @_operator("asinh", inplace=True)
 def asinh_(input):
-    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-    default dtype.
+    """Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.asinh(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).asinh_()
     tensor([0.0000, 0.8814])
     """
 
 
 @_operator("arcsinh")
 def arcsinh(input, *, out=None):
-    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-    default dtype.
+    """Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 
     Alias of `asinh`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.arcsinh()`, in
+    place `Tensor.arcsinh_()`.
 
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2992,22 +3944,30 @@ def arcsinh(input, *, out=None):
 
 @_operator("arcsinh", inplace=True)
 def arcsinh_(input):
-    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
-    default dtype.
+    """Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 
     Alias of `asinh`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.arcsinh(torch.tensor([0., 1.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 1.]).arcsinh_()
     tensor([0.0000, 0.8814])
     """
 
 
 @_operator("acosh")
 def acosh(input, *, out=None):
-    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-    and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+    numbers below 1.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.acosh()`, in
+    place `Tensor.acosh_()`.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -3016,22 +3976,31 @@ def acosh(input, *, out=None):
 
 @_operator("acosh", inplace=True)
 def acosh_(input):
-    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-    and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+    numbers below 1.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.acosh(torch.tensor([1., 2.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1., 2.]).acosh_()
     tensor([0.0000, 1.3170])
     """
 
 
 @_operator("arccosh")
 def arccosh(input, *, out=None):
-    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-    and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+    numbers below 1.
 
     Alias of `acosh`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.arccosh()`, in
+    place `Tensor.arccosh_()`.
 
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -3040,22 +4009,31 @@ def arccosh(input, *, out=None):
 
 @_operator("arccosh", inplace=True)
 def arccosh_(input):
-    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
-    and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
+    numbers below 1.
 
     Alias of `acosh`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.arccosh(torch.tensor([1., 2.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([1., 2.]).arccosh_()
     tensor([0.0000, 1.3170])
     """
 
 
 @_operator("atanh")
 def atanh(input, *, out=None):
-    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
-    1]. Integers and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+    real numbers outside of [-1, 1].
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.atanh()`, in
+    place `Tensor.atanh_()`.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -3064,22 +4042,31 @@ def atanh(input, *, out=None):
 
 @_operator("atanh", inplace=True)
 def atanh_(input):
-    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
-    1]. Integers and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+    real numbers outside of [-1, 1].
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.atanh(torch.tensor([0., 0.5]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 0.5]).atanh_()
     tensor([0.0000, 0.5493])
     """
 
 
 @_operator("arctanh")
 def arctanh(input, *, out=None):
-    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
-    1]. Integers and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+    real numbers outside of [-1, 1].
 
     Alias of `atanh`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.arctanh()`, in
+    place `Tensor.arctanh_()`.
 
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -3088,22 +4075,30 @@ def arctanh(input, *, out=None):
 
 @_operator("arctanh", inplace=True)
 def arctanh_(input):
-    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
-    1]. Integers and bool are converted to the default dtype.
+    """Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
+    real numbers outside of [-1, 1].
 
     Alias of `atanh`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.arctanh(torch.tensor([0., 0.5]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 0.5]).arctanh_()
     tensor([0.0000, 0.5493])
     """
 
 
 @_operator("sigmoid")
 def sigmoid(input, *, out=None):
-    """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-    converted to the default dtype.
+    """Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sigmoid()`, in
+    place `Tensor.sigmoid_()`.
 
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -3112,20 +4107,28 @@ def sigmoid(input, *, out=None):
 
 @_operator("sigmoid", inplace=True)
 def sigmoid_(input):
-    """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-    converted to the default dtype.
+    """Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.sigmoid(torch.tensor([0., 2.]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 2.]).sigmoid_()
     tensor([0.5000, 0.8808])
     """
 
 
 @_operator("atan2")
 def atan2(input, other, *, out=None):
-    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
-    the point with y = `input` and x = `other`. Shapes are broadcast.
+    """Computes the arctangent (two-argument arctangent) of `input / other`, element by element, in
+    radians, in the quadrant of the point with y = `input` and x = `other`. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.atan2(other)`,
+    in place `Tensor.atan2_(other)`.
 
     >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -3134,22 +4137,32 @@ def atan2(input, other, *, out=None):
 
 @_operator("atan2", inplace=True)
 def atan2_(input, other):
-    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
-    the point with y = `input` and x = `other`. Shapes are broadcast.
+    """Computes the arctangent (two-argument arctangent) of `input / other`, element by element, in
+    radians, in the quadrant of the point with y = `input` and x = `other`. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([1., -1.]).atan2_(torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
     """
 
 
 @_operator("arctan2")
 def arctan2(input, other, *, out=None):
-    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
-    the point with y = `input` and x = `other`. Shapes are broadcast.
+    """Computes the arctangent (two-argument arctangent) of `input / other`, element by element, in
+    radians, in the quadrant of the point with y = `input` and x = `other`. Shapes are broadcast.
 
     Alias of `atan2`.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.arctan2(other)`,
+    in place `Tensor.arctan2_(other)`.
 
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -3158,14 +4171,18 @@ def arctan2(input, other, *, out=None):
 
 @_operator("arctan2", inplace=True)
 def arctan2_(input, other):
-    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
-    the point with y = `input` and x = `other`. Shapes are broadcast.
+    """Computes the arctangent (two-argument arctangent) of `input / other`, element by element, in
+    radians, in the quadrant of the point with y = `input` and x = `other`. Shapes are broadcast.
 
     Alias of `atan2`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([1., -1.]).arctan2_(torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
     """
 
@@ -3174,6 +4191,11 @@ def arctan2_(input, other):
 def hypot(input, other, *, out=None):
     """Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of the
     squares. Shapes are broadcast.
+
+    Dtypes: floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.hypot(other)`,
+    in place `Tensor.hypot_(other)`.
 
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
@@ -3185,9 +4207,12 @@ def hypot_(input, other):
     """Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of the
     squares. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([3.]).hypot_(torch.tensor([4.]))
     tensor([5.])
     """
 
@@ -3199,6 +4224,8 @@ def index_get(input, index):
     a copy (advanced indexing): they are broadcast, and their dimensions replace the indexed ones if
     these are adjacent, otherwise they come first. An index out of range is an error, which contains
     the index, the dimension and its size.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -3207,32 +4234,48 @@ def index_set_(input, index, value):
     """Assigns to indexed elements, in place: `input[index] = value`; `value` is broadcast. With index
     tensors, the dtypes must be equal. All indices are checked before anything is written. If an
     element is written several times, the last value is stored.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("index_set_scalar_")
 def index_set_scalar_(input, index, value):
-    """Assigns a scalar to indexed elements, in place: `input[index] = value`. The dtype must be able to
-    represent the scalar.
+    """Assigns a scalar to indexed elements, in place: `input[index] = value`. The dtype must be able
+    to represent the scalar.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("index_put")
 def index_put(input, indices, values, accumulate=False):
-    """Writes `values`, which are broadcast, to the elements at `indices`: `input[indices] = values`.
-    With `accumulate`, values are added, and those of repeated indices accumulate.
+    """Returns a copy of `input` with `values`, which are broadcast, written to the elements at
+    `indices`: `input[indices] = values`. `indices` lists an index tensor for each dimension, int32
+    or int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated
+    indices accumulate. The dtypes of `input` and `values` must be equal; an index out of range is
+    an error.
 
-    >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.index_put(indices, values, accumulate=False)`, in place
+    `Tensor.index_put_(indices, values, accumulate=False)`.
+
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
 
 
 @_operator("index_put", inplace=True)
 def index_put_(input, indices, values, accumulate=False):
-    """Writes `values`, which are broadcast, to the elements at `indices`: `input[indices] = values`.
-    With `accumulate`, values are added, and those of repeated indices accumulate.
+    """Returns `input` with `values`, which are broadcast, written to the elements at `indices`:
+    `input[indices] = values`. `indices` lists an index tensor for each dimension, int32 or int64,
+    or a bool mask. With `accumulate`, values are added instead, and those of repeated indices
+    accumulate. The dtypes of `input` and `values` must be equal; an index out of range is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
@@ -3241,8 +4284,13 @@ def index_put_(input, indices, values, accumulate=False):
 
 @_operator("index_select")
 def index_select(input, dim, index, *, out=None):
-    """Selects slices along dimension `dim`: `out[i] = input[index[i]]` for dim = 0. `index` is an int32
-    or int64 vector of values from 0 to the size of `dim` - 1.
+    """Selects slices along dimension `dim`: `out[i] = input[index[i]]` for dim = 0. `index` is an
+    int32 or int64 vector; negative indices and indices out of range are an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.index_select(dim, index)`.
 
     >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
     tensor([7, 5])
@@ -3252,7 +4300,13 @@ def index_select(input, dim, index, *, out=None):
 @_operator("masked_select")
 def masked_select(input, mask, *, out=None):
     """Selects the elements where the bool tensor `mask` is true, as a 1-D tensor in row-major order.
-    The shapes are broadcast.
+    The shapes are broadcast. A mask of another dtype is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.masked_select(mask)`.
 
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
     tensor([1, 3])
@@ -3261,8 +4315,14 @@ def masked_select(input, mask, *, out=None):
 
 @_operator("masked_fill")
 def masked_fill(input, mask, value):
-    """Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim
-    tensor that the dtype can represent. `mask` is broadcast.
+    """Returns a copy of `input` with the elements where the bool tensor `mask` is true replaced by
+    `value`, a scalar or zero-dim tensor, which is converted to the dtype of `input`. `mask` is
+    broadcast; another dtype is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.masked_fill(mask, value)`, in place `Tensor.masked_fill_(mask,
+    value)`.
 
     >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
@@ -3271,20 +4331,30 @@ def masked_fill(input, mask, value):
 
 @_operator("masked_fill", inplace=True)
 def masked_fill_(input, mask, value):
-    """Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim
-    tensor that the dtype can represent. `mask` is broadcast.
+    """Returns `input` with the elements where the bool tensor `mask` is true replaced by `value`, a
+    scalar or zero-dim tensor, which is converted to the dtype of `input`. `mask` is broadcast;
+    another dtype is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the other operands
+    must be broadcastable to that shape.
 
-    >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2, 3]).masked_fill_(torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
     """
 
 
 @_operator("masked_scatter")
 def masked_scatter(input, mask, source):
-    """Copies consecutive elements of `source`, in row-major order, to the elements where the bool
-    tensor `mask` is true. `source` must have enough elements.
+    """Returns a copy of `input` with the elements where the bool tensor `mask` is true replaced by
+    consecutive elements of `source`, in row-major order. `mask` is broadcast. A `source` with too
+    few elements or another dtype is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.masked_scatter(mask, source)`, in place
+    `Tensor.masked_scatter_(mask, source)`.
 
     >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
     tensor([8, 2, 9])
@@ -3293,22 +4363,31 @@ def masked_scatter(input, mask, source):
 
 @_operator("masked_scatter", inplace=True)
 def masked_scatter_(input, mask, source):
-    """Copies consecutive elements of `source`, in row-major order, to the elements where the bool
-    tensor `mask` is true. `source` must have enough elements.
+    """Returns `input` with the elements where the bool tensor `mask` is true replaced by consecutive
+    elements of `source`, in row-major order. `mask` is broadcast. A `source` with too few elements
+    or another dtype is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2, 3]).masked_scatter_(torch.tensor([True, False, True]), torch.tensor([8, 9]))
     tensor([8, 2, 9])
     """
 
 
 @_operator("gather")
 def gather(input, dim, index, *, sparse_grad=False, out=None):
-    """Gathers elements along dimension `dim`: `out[i][j][k] = input[index[i][j][k]][j][k]` for dim = 0,
-    `input[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
-    is int32 or int64, has the number of dimensions of `input`, and is no larger in the other
-    dimensions. With `sparse_grad` the gradient is a sparse COO tensor with an entry for each index.
+    """Gathers elements along dimension `dim`: `out[i][j][k] = input[index[i][j][k]][j][k]` for dim =
+    0, `input[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`,
+    which is int32 or int64, has the number of dimensions of `input`, and is no larger in the other
+    dimensions. Negative indices and indices out of range are an error. With `sparse_grad` the
+    gradient is a sparse COO tensor with an entry for each index.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.gather(dim,
+    index, *, sparse_grad=False)`.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
     tensor([[1, 1],
@@ -3319,7 +4398,12 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
 @_operator("take")
 def take(input, index, *, out=None):
     """Selects elements by their flat row-major index: `input.flatten()[index]`. Negative indices count
-    from the end. The result has the shape of `index`, an int64 tensor.
+    from the end. The result has the shape of `index`, an int64 tensor. An index out of range is an
+    error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.take(index)`.
 
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
     tensor([1, 4])
@@ -3329,7 +4413,13 @@ def take(input, index, *, out=None):
 @_operator("take_along_dim")
 def take_along_dim(input, indices, dim=None, *, out=None):
     """Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
-    selects from the flattened tensor. `argmax` and `argsort` return suitable indices.
+    selects from the flattened tensor. `argmax` and `argsort` return suitable indices. An index out
+    of range is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.take_along_dim(indices, dim=None)`.
 
     >>> torch.take_along_dim(torch.tensor([[3, 1], [2, 4]]), torch.tensor([[1], [0]]), dim=1)
     tensor([[1],
@@ -3341,6 +4431,11 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 def nonzero(input, *, out=None):
     """Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
     dimensions), in row-major order.
+
+    Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because
+    the result depends on values.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.nonzero()`.
 
     >>> torch.nonzero(torch.tensor([0, 3, 4]))
     tensor([[1],
@@ -3354,6 +4449,11 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
     number of dimensions). Missing rows are filled with `fill_value`. The shape does not depend on
     values.
 
+    Dtypes: bool, integers, floats and complex. Result: int64.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.nonzero_static(*, size, fill_value=-1)`.
+
     >>> torch.nonzero_static(torch.tensor([0, 3, 4]), size=3)
     tensor([[ 1],
             [ 2],
@@ -3365,6 +4465,9 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
 def nonzero_numpy(input):
     """Returns the indices of the nonzero elements as one int64 vector for each dimension.
 
+    Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because
+    the result depends on values.
+
     >>> torch.nonzero_numpy(torch.tensor([[0, 1], [2, 0]]))
     (tensor([0, 1]), tensor([1, 0]))
     """
@@ -3375,6 +4478,11 @@ def argwhere(input):
     """Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
     dimensions). Equivalent to `nonzero`.
 
+    Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because
+    the result depends on values.
+
+    It is also a method, `Tensor.argwhere()`.
+
     >>> torch.argwhere(torch.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
             [1, 0]])
@@ -3383,8 +4491,14 @@ def argwhere(input):
 
 @_operator("put")
 def put(input, index, source, accumulate=False):
-    """Writes `source` to the elements with the flat row-major indices `index` (int64). With
-    `accumulate`, values are added.
+    """Returns a copy of `input` with `source` written to the elements with the flat row-major indices
+    `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
+    of `input` and `source` must be equal. An index out of range is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.put(index, source, accumulate=False)`, in place `Tensor.put_(index,
+    source, accumulate=False)`.
 
     >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
     tensor([[8, 2],
@@ -3394,12 +4508,15 @@ def put(input, index, source, accumulate=False):
 
 @_operator("put", inplace=True)
 def put_(input, index, source, accumulate=False):
-    """Writes `source` to the elements with the flat row-major indices `index` (int64). With
-    `accumulate`, values are added.
+    """Returns `input` with `source` written to the elements with the flat row-major indices `index`
+    (int64), which may be negative. With `accumulate`, values are added instead. The dtypes of
+    `input` and `source` must be equal. An index out of range is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).put_(torch.tensor([0, 3]), torch.tensor([8, 9]))
     tensor([[8, 2],
             [3, 9]])
     """
@@ -3408,13 +4525,16 @@ def put_(input, index, source, accumulate=False):
 @_operator("scatter.src scatter.value scatter.src_reduce scatter.value_reduce")
 def scatter(input, dim, index, src=None, value=None, *, out=None, reduce=None):
     """scatter(Tensor input, int dim, Tensor index, Tensor src)
-    Writes the elements of `src` to `input` at indices along dimension `dim`, the reverse of
-    `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several
-    times, the last value is stored.
+    Returns a copy of `input` with the elements of `src` written at indices along dimension `dim`,
+    the reverse of `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or
+    int64, has the number of dimensions of `input`, and is no larger than `src`. If an element is
+    written several times, the last value is stored. Negative indices, indices out of range, and a
+    `src` of another dtype are an error.
 
     scatter(Tensor input, int dim, Tensor index, Number value)
-    Writes the scalar `value` to `input` at indices along dimension `dim`: `input[index[i][j]][j] =
-    value` for dim = 0.
+    Returns a copy of `input` with the scalar `value` written at indices along dimension `dim`:
+    `input[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
+    error.
 
     scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
     Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
@@ -3426,6 +4546,12 @@ def scatter(input, dim, index, src=None, value=None, *, out=None, reduce=None):
     Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
     `reduce` is "add" or "multiply".
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.scatter(dim,
+    index, src=None, value=None, *, reduce=None)`, in place `Tensor.scatter_(dim, index, src=None,
+    value=None, *, reduce=None)`.
+
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
@@ -3434,13 +4560,16 @@ def scatter(input, dim, index, src=None, value=None, *, out=None, reduce=None):
 @_operator("scatter.src scatter.value scatter.src_reduce scatter.value_reduce", inplace=True)
 def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
     """scatter_(Tensor input, int dim, Tensor index, Tensor src)
-    Writes the elements of `src` to `input` at indices along dimension `dim`, the reverse of
-    `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several
-    times, the last value is stored.
+    Returns `input` with the elements of `src` written at indices along dimension `dim`, the reverse
+    of `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or int64, has the
+    number of dimensions of `input`, and is no larger than `src`. If an element is written several
+    times, the last value is stored. Negative indices, indices out of range, and a `src` of another
+    dtype are an error.
 
     scatter_(Tensor input, int dim, Tensor index, Number value)
-    Writes the scalar `value` to `input` at indices along dimension `dim`: `input[index[i][j]][j] =
-    value` for dim = 0.
+    Returns `input` with the scalar `value` written at indices along dimension `dim`:
+    `input[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
+    error.
 
     scatter_(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
     Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
@@ -3452,18 +4581,25 @@ def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
     Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
     `reduce` is "add" or "multiply".
 
+    Modifies `input` in place, and returns it.
 
-    Modifies `input` in place.
+    Dtypes: bool, integers, floats and complex.
 
-    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    >>> torch.zeros(3).scatter_(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
 
 
 @_operator("scatter_add")
 def scatter_add(input, dim, index, src, *, out=None):
-    """Adds the elements of `src` to `input` at indices along dimension `dim`: `input[index[i][j]][j] +=
-    src[i][j]` for dim = 0, in the order of `index`.
+    """Returns a copy of `input` to which the elements of `src` are added at indices along dimension
+    `dim`: `input[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative
+    indices and indices out of range are an error. The dtypes of `input` and `src` must be equal.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.scatter_add(dim,
+    index, src)`, in place `Tensor.scatter_add_(dim, index, src)`.
 
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
@@ -3472,21 +4608,32 @@ def scatter_add(input, dim, index, src, *, out=None):
 
 @_operator("scatter_add", inplace=True)
 def scatter_add_(input, dim, index, src):
-    """Adds the elements of `src` to `input` at indices along dimension `dim`: `input[index[i][j]][j] +=
-    src[i][j]` for dim = 0, in the order of `index`.
+    """Returns `input` to which the elements of `src` are added at indices along dimension `dim`:
+    `input[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative indices and
+    indices out of range are an error. The dtypes of `input` and `src` must be equal.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.zeros(3).scatter_add_(0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
     """
 
 
 @_operator("scatter_reduce")
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
-    """Reduces the elements of `src` with the elements of `input` at indices along dimension `dim`.
-    `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
-    in the reduction. Means of integers are rounded down.
+    """Returns a copy of `input` reduced with the elements of `src` at indices along dimension `dim`:
+    for "sum", `input[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean",
+    "amax" or "amin". `include_self` includes the previous values in the reduction. Means of
+    integers are rounded down. Negative indices and indices out of range are an error. The dtypes of
+    `input` and `src` must be equal.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.scatter_reduce(dim, index, src, reduce, *, include_self=True)`, in place
+    `Tensor.scatter_reduce_(dim, index, src, reduce, *, include_self=True)`.
 
     >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
@@ -3495,13 +4642,17 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
 
 @_operator("scatter_reduce", inplace=True)
 def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
-    """Reduces the elements of `src` with the elements of `input` at indices along dimension `dim`.
-    `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
-    in the reduction. Means of integers are rounded down.
+    """Returns `input` reduced with the elements of `src` at indices along dimension `dim`: for "sum",
+    `input[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean", "amax" or
+    "amin". `include_self` includes the previous values in the reduction. Means of integers are
+    rounded down. Negative indices and indices out of range are an error. The dtypes of `input` and
+    `src` must be equal.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.zeros(3).scatter_reduce_(0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
     """
 
@@ -3519,6 +4670,8 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     `axis`, and offsets that decrease or are out of range are an error. `unsafe` disables these
     checks; elements out of range are ignored. `indices` is not supported.
 
+    Dtypes: floats. Result: the dtype of `data`.
+
     >>> torch.segment_reduce(torch.tensor([1., 2., 4.]), "sum", lengths=torch.tensor([1, 2]))
     tensor([1., 6.])
     """
@@ -3526,9 +4679,15 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 
 @_operator("index_add")
 def index_add(input, dim, index, source, *, alpha=1, out=None):
-    """Adds `alpha` times `source` to the slices of `input` along dimension `dim` at the indices of the
-    vector `index`: `input[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
-    in the dtype of `input`.
+    """Returns a copy of `input` with `alpha` times `source` added to the slices along dimension `dim`
+    at the indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for
+    dim = 0. `alpha` must be representable in the dtype of `input`. An index out of range is an
+    error. The dtypes of `input` and `source` must be equal.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.index_add(dim,
+    index, source, *, alpha=1)`, in place `Tensor.index_add_(dim, index, source, *, alpha=1)`.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
@@ -3537,21 +4696,30 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
 
 @_operator("index_add", inplace=True)
 def index_add_(input, dim, index, source, *, alpha=1):
-    """Adds `alpha` times `source` to the slices of `input` along dimension `dim` at the indices of the
-    vector `index`: `input[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
-    in the dtype of `input`.
+    """Returns `input` with `alpha` times `source` added to the slices along dimension `dim` at the
+    indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for dim =
+    0. `alpha` must be representable in the dtype of `input`. An index out of range is an error. The
+    dtypes of `input` and `source` must be equal.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.zeros(3).index_add_(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
     """
 
 
 @_operator("index_copy")
 def index_copy(input, dim, index, source, *, out=None):
-    """Copies `source` to the slices of `input` along dimension `dim` at the indices of the int64 vector
-    `index`.
+    """Returns a copy of `input` with `source` written to the slices along dimension `dim` at the
+    indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of
+    range is an error. The dtypes of `input` and `source` must be equal.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.index_copy(dim,
+    index, source)`, in place `Tensor.index_copy_(dim, index, source)`.
 
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
@@ -3560,20 +4728,29 @@ def index_copy(input, dim, index, source, *, out=None):
 
 @_operator("index_copy", inplace=True)
 def index_copy_(input, dim, index, source):
-    """Copies `source` to the slices of `input` along dimension `dim` at the indices of the int64 vector
-    `index`.
+    """Returns `input` with `source` written to the slices along dimension `dim` at the indices of the
+    int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of range is an
+    error. The dtypes of `input` and `source` must be equal.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
     """
 
 
 @_operator("index_fill")
 def index_fill(input, dim, index, value):
-    """Fills the slices of `input` along dimension `dim` at the indices of the int64 vector `index` with
-    `value`.
+    """Returns a copy of `input` with `value` written to the slices along dimension `dim` at the
+    indices of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0.
+    An index out of range is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.index_fill(dim, index, value)`, in place `Tensor.index_fill_(dim,
+    index, value)`.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
@@ -3582,21 +4759,31 @@ def index_fill(input, dim, index, value):
 
 @_operator("index_fill", inplace=True)
 def index_fill_(input, dim, index, value):
-    """Fills the slices of `input` along dimension `dim` at the indices of the int64 vector `index` with
-    `value`.
+    """Returns `input` with `value` written to the slices along dimension `dim` at the indices of the
+    int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index out
+    of range is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.zeros(3).index_fill_(0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
     """
 
 
 @_operator("index_reduce")
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
-    """Reduces `source` into the slices of `input` along dimension `dim` at the indices of the vector
-    `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
-    values in the reduction.
+    """Returns a copy of `input` with `source` reduced into the slices along dimension `dim` at the
+    indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
+    `include_self` includes the previous values in the reduction. An index out of range is an error.
+    The dtypes of `input` and `source` must be equal.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.index_reduce(dim, index, source, reduce, *, include_self=True)`, in place
+    `Tensor.index_reduce_(dim, index, source, reduce, *, include_self=True)`.
 
     >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
@@ -3605,13 +4792,16 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
 
 @_operator("index_reduce", inplace=True)
 def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
-    """Reduces `source` into the slices of `input` along dimension `dim` at the indices of the vector
-    `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
-    values in the reduction.
+    """Returns `input` with `source` reduced into the slices along dimension `dim` at the indices of
+    the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self`
+    includes the previous values in the reduction. An index out of range is an error. The dtypes of
+    `input` and `source` must be equal.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.ones(3).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
     """
 
@@ -3622,10 +4812,19 @@ def where(condition, input=None, other=None, *, out=None):
     Returns the indices of the nonzero elements as one int64 vector for each dimension. Alias of
     `nonzero_numpy`.
 
+    Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because
+    the result depends on values.
+
     where(Tensor condition, Tensor|Number input, Tensor|Number other)
     Selects elements from `input` where `condition` (bool or uint8) is true, and from `other`
     elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
 
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
+
+    >>> torch.where(torch.tensor([True, False, True]))
+    (tensor([0, 2]),)
     >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
     tensor([1, 0])
     """
@@ -3634,7 +4833,11 @@ def where(condition, input=None, other=None, *, out=None):
 @_operator("cat")
 def cat(tensors, dim=0, *, out=None):
     """Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-    tensors without elements are ignored. dtypes are promoted.
+    tensors without elements are ignored. An empty list is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.cat((torch.tensor([1]), torch.tensor([2, 3])))
     tensor([1, 2, 3])
@@ -3644,9 +4847,13 @@ def cat(tensors, dim=0, *, out=None):
 @_operator("concat")
 def concat(tensors, dim=0, *, out=None):
     """Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-    tensors without elements are ignored. dtypes are promoted.
+    tensors without elements are ignored. An empty list is an error.
 
     Alias of `cat`.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.concat([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -3656,9 +4863,13 @@ def concat(tensors, dim=0, *, out=None):
 @_operator("concatenate")
 def concatenate(tensors, dim=0, *, out=None):
     """Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
-    tensors without elements are ignored. dtypes are promoted.
+    tensors without elements are ignored. An empty list is an error.
 
     Alias of `cat`.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.concatenate([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -3667,7 +4878,11 @@ def concatenate(tensors, dim=0, *, out=None):
 
 @_operator("stack")
 def stack(tensors, dim=0, *, out=None):
-    """Joins tensors of equal shape along a new dimension `dim`. dtypes are promoted.
+    """Joins tensors of equal shape along a new dimension `dim`. An empty list is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 2],
@@ -3677,7 +4892,11 @@ def stack(tensors, dim=0, *, out=None):
 
 @_operator("hstack")
 def hstack(tensors, *, out=None):
-    """Concatenates tensors horizontally: along dimension 1, or 0 for 1-D tensors.
+    """Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.hstack([torch.tensor([[1], [2]]), torch.tensor([[3], [4]])])
     tensor([[1, 3],
@@ -3688,6 +4907,10 @@ def hstack(tensors, *, out=None):
 @_operator("vstack")
 def vstack(tensors, *, out=None):
     """Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
@@ -3701,6 +4924,10 @@ def row_stack(tensors, *, out=None):
 
     Alias of `vstack`.
 
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.row_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -3712,6 +4939,10 @@ def dstack(tensors, *, out=None):
     """Concatenates tensors depthwise, along dimension 2. Tensors of fewer dimensions are expanded as
     by `atleast_3d`.
 
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[[1, 3],
              [2, 4]]])
@@ -3721,6 +4952,10 @@ def dstack(tensors, *, out=None):
 @_operator("column_stack")
 def column_stack(tensors, *, out=None):
     """Concatenates tensors horizontally, with 1-D tensors as columns.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 3],
@@ -3733,8 +4968,12 @@ def atleast_1d(input=None, *tensors):
     """atleast_1d(Tensor input)
     Returns a view of `input` with at least 1 dimension.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     atleast_1d(sequence of Tensor tensors)
     Returns a view with at least 1 dimension of each tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`.
 
     >>> torch.atleast_1d(torch.tensor(5))
     tensor([5])
@@ -3746,8 +4985,12 @@ def atleast_2d(input=None, *tensors):
     """atleast_2d(Tensor input)
     Returns a view of `input` with at least 2 dimensions. A 1-D tensor becomes a row.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     atleast_2d(sequence of Tensor tensors)
     Returns a view with at least 2 dimensions of each tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`.
 
     >>> torch.atleast_2d(torch.tensor([1, 2]))
     tensor([[1, 2]])
@@ -3757,11 +5000,15 @@ def atleast_2d(input=None, *tensors):
 @_operator("atleast_3d atleast_3d.sequence")
 def atleast_3d(input=None, *tensors):
     """atleast_3d(Tensor input)
-    Returns a view of `input` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H, W,
-    1).
+    Returns a view of `input` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H,
+    W, 1).
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     atleast_3d(sequence of Tensor tensors)
     Returns a view with at least 3 dimensions of each tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`.
 
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape
     torch.Size([1, 2, 1])
@@ -3771,6 +5018,8 @@ def atleast_3d(input=None, *tensors):
 @_operator("broadcast_tensors")
 def broadcast_tensors(*tensors):
     """Broadcasts tensors to their common shape. Returns views.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`.
 
     >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3], [4]]))
     (tensor([[1, 2],
@@ -3785,6 +5034,8 @@ def meshgrid(*tensors, indexing=None):
     along dimension k, expanded over the others. Returns views. `indexing` is "ij" (matrix indexing,
     default) or "xy" (Cartesian indexing), which swaps the first two dimensions.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`.
+
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
     (tensor([[1, 1],
             [2, 2]]), tensor([[3, 4],
@@ -3794,8 +5045,10 @@ def meshgrid(*tensors, indexing=None):
 
 @_operator("cartesian_prod")
 def cartesian_prod(*tensors):
-    """Computes the Cartesian product of vectors: each row of the result contains one element of each
-    vector.
+    """Computes the Cartesian product of vectors of one dtype: each row of the result contains one
+    element of each vector.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([4, 5]))
     tensor([[1, 4],
@@ -3807,8 +5060,10 @@ def cartesian_prod(*tensors):
 
 @_operator("combinations")
 def combinations(input, r=2, with_replacement=False):
-    """Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows
-    repeated elements.
+    """Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows an
+    element to be repeated. A negative `r` is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -3820,7 +5075,8 @@ def combinations(input, r=2, with_replacement=False):
 @_operator("block_diag")
 def block_diag(*tensors):
     """Creates a block-diagonal matrix from matrices; vectors are rows, and scalars 1 x 1 matrices.
-    dtypes are promoted.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
     >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[1, 2, 0],
@@ -3831,8 +5087,11 @@ def block_diag(*tensors):
 
 @_operator("repeat")
 def repeat(input, repeats, *more):
-    """Repeats `input` along each dimension, `repeats[i]` times. Copies the data. Additional repeats add
-    leading dimensions.
+    """Repeats `input` along each dimension, `repeats[i]` times. Copies the data. Additional repeats
+    add leading dimensions; negative ones are an error. `expand` returns a view, and
+    `repeat_interleave` repeats elements.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -3845,6 +5104,10 @@ def tile(input, dims, *more):
     """Repeats `input` along each dimension, as NumPy's `tile` does: missing leading repeats are 1. See
     `repeat`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.tile(dims, *more)`.
+
     >>> torch.tile(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -3855,15 +5118,25 @@ def tile(input, dims, *more):
 def repeat_interleave(repeats, input=None, dim=None, *, output_size=None):
     """repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
     Repeats each element along `dim`, or of the flattened tensor, `repeats` times. `output_size`, if
-    given, must be the size of the result.
+    given, must be the size of the result. Negative `repeats` are an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     repeat_interleave(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)
-    Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times. `output_size`, if
-    given, must be the size of the result.
+    Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times; `repeats` is an
+    int32 or int64 vector, or has one element. `output_size`, if given, must be the size of the
+    result.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
 
     repeat_interleave(Tensor repeats, *, int output_size=None)
     Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
     vector.
+
+    Dtypes: integers. Result: . Meta tensors are an error, because the result depends on values.
+
+    It is also a method, `Tensor.repeat_interleave(input=None, dim=None, *, output_size=None)`.
 
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
@@ -3872,8 +5145,13 @@ def repeat_interleave(repeats, input=None, dim=None, *, output_size=None):
 
 @_operator("roll")
 def roll(input, shifts, dims=None):
-    """Rolls elements along dimensions by `shifts`: elements shifted past the last position reappear at
-    the first. Without `dims`, rolls the flattened tensor, and restores its shape.
+    """Rolls (shifts cyclically) elements along the dimensions `dims` by `shifts`: elements shifted
+    past the last position reappear at the first. Without `dims`, rolls the flattened tensor, and
+    restores its shape.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.roll(shifts, dims=None)`.
 
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
@@ -3882,7 +5160,12 @@ def roll(input, shifts, dims=None):
 
 @_operator("flip")
 def flip(input, dims, *more):
-    """Reverses the order of elements along the dimensions `dims`. Returns a copy.
+    """Reverses the order of elements along the dimensions `dims`. Returns a copy. A repeated dimension
+    is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.flip(dims, *more)`.
 
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
@@ -3892,6 +5175,10 @@ def flip(input, dims, *more):
 @_operator("fliplr")
 def fliplr(input):
     """Reverses the order of columns (dimension 1). Returns a copy.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.fliplr()`.
 
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
@@ -3903,6 +5190,10 @@ def fliplr(input):
 def flipud(input):
     """Reverses the order of rows (dimension 0). Returns a copy.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.flipud()`.
+
     >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
             [1, 2]])
@@ -3911,8 +5202,12 @@ def flipud(input):
 
 @_operator("rot90")
 def rot90(input, k=1, dims=(0,1)):
-    """Rotates a tensor by `k` times 90 degrees in the plane of two dimensions, from the first towards
-    the second.
+    """Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
+    towards the second; a negative `k` rotates in the other direction.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.rot90(k=1, dims=(0,1))`.
 
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -3923,7 +5218,13 @@ def rot90(input, k=1, dims=(0,1)):
 @_operator("tril")
 def tril(input, diagonal=0, *, out=None):
     """Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
-    sets the others to 0.
+    sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the
+    main diagonal, and positive ones are above it.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.tril(diagonal=0)`, in place `Tensor.tril_(diagonal=0)`.
 
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
@@ -3934,11 +5235,14 @@ def tril(input, diagonal=0, *, out=None):
 @_operator("tril", inplace=True)
 def tril_(input, diagonal=0):
     """Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
-    sets the others to 0.
+    sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the
+    main diagonal, and positive ones are above it.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.tril(torch.ones(2, 2))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.ones(2, 2).tril_()
     tensor([[1., 0.],
             [1., 1.]])
     """
@@ -3947,7 +5251,13 @@ def tril_(input, diagonal=0):
 @_operator("triu")
 def triu(input, diagonal=0, *, out=None):
     """Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-    sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
+    sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the
+    main diagonal, and positive ones are above it.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.triu(diagonal=0)`, in place `Tensor.triu_(diagonal=0)`.
 
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
@@ -3958,11 +5268,14 @@ def triu(input, diagonal=0, *, out=None):
 @_operator("triu", inplace=True)
 def triu_(input, diagonal=0):
     """Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
-    sets the others to 0. Diagonal 0 is the main diagonal, and positive ones are above it.
+    sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the
+    main diagonal, and positive ones are above it.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.triu(torch.ones(2, 2))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.ones(2, 2).triu_()
     tensor([[1., 1.],
             [0., 1.]])
     """
@@ -3971,7 +5284,12 @@ def triu_(input, diagonal=0):
 @_operator("diag")
 def diag(input, diagonal=0, *, out=None):
     """Creates a matrix with the vector `input` on diagonal `diagonal`, or returns a copy of that
-    diagonal of a matrix.
+    diagonal of a matrix. Diagonal 0 is the main diagonal, and positive ones are above it.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.diag(diagonal=0)`.
 
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],
@@ -3982,7 +5300,11 @@ def diag(input, diagonal=0, *, out=None):
 @_operator("diag_embed")
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Creates diagonal matrices from the last dimension of `input`, on diagonal `offset` of two new
-    dimensions `dim1` and `dim2`.
+    dimensions `dim1` and `dim2`. Diagonal 0 is the main diagonal, and positive ones are above it.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.diag_embed(offset=0, dim1=-2, dim2=-1)`.
 
     >>> torch.diag_embed(torch.tensor([1, 2]), offset=1)
     tensor([[0, 1, 0],
@@ -3993,7 +5315,12 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 @_operator("diagflat")
 def diagflat(input, offset=0):
-    """Creates a matrix with the flattened elements of `input` on diagonal `offset`.
+    """Creates a matrix with the flattened elements of `input` on diagonal `offset`. Diagonal 0 is the
+    main diagonal, and positive ones are above it.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.diagflat(offset=0)`.
 
     >>> torch.diagflat(torch.tensor([[1], [2]]))
     tensor([[1, 0],
@@ -4004,7 +5331,12 @@ def diagflat(input, offset=0):
 @_operator("diagonal_scatter")
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """Returns a copy of `input` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
-    `src`.
+    `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the
+    shape of the replaced elements.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.diagonal_scatter(src, offset=0, dim1=0, dim2=1)`.
 
     >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]))
     tensor([[1., 0.],
@@ -4014,7 +5346,12 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 @_operator("select_scatter")
 def select_scatter(input, src, dim, index):
-    """Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`.
+    """Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`. `src`
+    must have the shape of the replaced elements.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.select_scatter(src, dim, index)`.
 
     >>> torch.select_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]), 0, 1)
     tensor([[0., 0.],
@@ -4025,6 +5362,12 @@ def select_scatter(input, src, dim, index):
 @_operator("slice_scatter")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
     """Returns a copy of `input` with the slice `start:end:step` of dimension `dim` replaced by `src`.
+    `src` must have the shape of the replaced elements.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.slice_scatter(src, dim=0, start=None, end=None, step=1)`.
 
     >>> torch.slice_scatter(torch.zeros(4), torch.tensor([1.0, 2]), start=1, end=3)
     tensor([0., 1., 2., 0.])
@@ -4034,7 +5377,11 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
 @_operator("as_strided_scatter")
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """Returns a copy of `input` with the elements of `as_strided(size, stride, storage_offset)`
-    replaced by `src`.
+    replaced by `src`. `src` must have the shape of the replaced elements.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.as_strided_scatter(src, size, stride, storage_offset=None)`.
 
     >>> torch.as_strided_scatter(torch.zeros(4), torch.tensor([1.0, 2]), (2,), (3,))
     tensor([1., 0., 0., 2.])
@@ -4043,7 +5390,10 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 
 @_operator("unravel_index")
 def unravel_index(indices, shape):
-    """Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`.
+    """Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`. An
+    index out of range is an error.
+
+    Dtypes: integers. Result: int64.
 
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
@@ -4055,6 +5405,8 @@ def sum_to_size(input, size, *more):
     """Sums `input` over broadcast dimensions to the shape `size`, which must be broadcastable to its
     shape. Returns `input` unchanged if the shapes are equal.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
@@ -4064,6 +5416,8 @@ def sum_to_size(input, size, *more):
 def constant_pad_nd(input, pad, value=0):
     """Pads the last dimensions with `value`. `pad` lists the number of elements added before and after
     the last dimension, then those of the dimension before it, and so on; negative numbers crop.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.constant_pad_nd(torch.tensor([[1, 2]]), (1, 0, 0, 1), 9)
     tensor([[9, 1, 2],
@@ -4077,6 +5431,10 @@ def chain_matmul(*matrices, out=None):
 
     Deprecated: use linalg.multi_dot, which takes a list. The first call reports a warning.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `matrices`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.chain_matmul(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
     """
@@ -4084,7 +5442,12 @@ def chain_matmul(*matrices, out=None):
 
 @_operator("matrix_power")
 def matrix_power(input, n, *, out=None):
-    """Raises square matrices to an integer power. Alias of `linalg.matrix_power`.
+    """Raises square matrices to the integer power `n`. Alias of `linalg.matrix_power`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.matrix_power(n)`.
 
     >>> torch.matrix_power(torch.tensor([[2.]]), 3)
     tensor([[8.]])
@@ -4093,7 +5456,12 @@ def matrix_power(input, n, *, out=None):
 
 @_operator("matrix_exp")
 def matrix_exp(input):
-    """Computes the matrix exponential. Alias of `linalg.matrix_exp`.
+    """Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Alias of
+    `linalg.matrix_exp`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.matrix_exp()`.
 
     >>> torch.matrix_exp(torch.zeros(1, 1))
     tensor([[1.]])
@@ -4102,9 +5470,16 @@ def matrix_exp(input):
 
 @_operator("cholesky")
 def cholesky(input, upper=False, *, out=None):
-    """Computes the Cholesky decomposition. Alias of `linalg.cholesky`.
+    """Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+    n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error. Alias of
+    `linalg.cholesky`.
 
     Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.cholesky(upper=False)`.
 
     >>> torch.cholesky(torch.tensor([[4.]]))
     tensor([[2.]])
@@ -4113,10 +5488,14 @@ def cholesky(input, upper=False, *, out=None):
 
 @_operator("lu", results="LU pivots info")
 def lu(A, pivot=True):
-    """Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
-    is not an error. See `linalg.lu_factor_ex`.
+    """Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in
+    compact form. A zero on the diagonal of U is not an error. See `linalg.lu_factor_ex`.
 
     Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
+
+    Dtypes: floats and complex. Results: `LU`: the dtype of `A`; `pivots`: int32; `info`: int32.
+
+    It is also a method, `Tensor.lu(pivot=True)`.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
@@ -4128,6 +5507,10 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
     """Unpacks the compact result of `linalg.lu_factor` into P, L and U. Results that are not requested
     are empty.
 
+    Dtypes: floats and complex. Results: the dtype of `LU_data`.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]]))).U
     tensor([[4., 4.],
             [0., 1.]])
@@ -4138,6 +5521,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
 def pivots_permutation(pivots, n):
     """Converts LAPACK's 1-based row exchanges `pivots`, int32 of shape (..., k), to a permutation of
     `n` rows, int64 of shape (..., n).
+
+    Dtypes: integers.
     """
 
 
@@ -4148,6 +5533,10 @@ def geqrf(input, *, out=None):
     min(m, n)), the Householder reflectors whose product is Q. `linalg.householder_product` computes
     Q, and `ormqr` multiplies by it.
 
+    Dtypes: floats and complex. Results: the dtype of `input`.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.geqrf()`.
+
     >>> torch.geqrf(torch.tensor([[3.], [4.]])).tau
     tensor([1.6000])
     """
@@ -4155,9 +5544,16 @@ def geqrf(input, *, out=None):
 
 @_operator("qr", results="Q R")
 def qr(input, some=True, *, out=None):
-    """Computes the QR decomposition, reduced, or complete if `some` is false. See `linalg.qr`.
+    """Computes the QR decomposition A = Q R of matrices (..., m, n), reduced, or complete if `some` is
+    false. See `linalg.qr`.
 
-    Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call reports a warning.
+    Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call
+    reports a warning.
+
+    Dtypes: floats and complex. Results: the dtype of `input`.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.qr(some=True)`.
 
     >>> torch.qr(torch.tensor([[3.], [4.]])).R
     tensor([[-5.]])
@@ -4166,7 +5562,12 @@ def qr(input, some=True, *, out=None):
 
 @_operator("orgqr")
 def orgqr(input, tau, *, out=None):
-    """Computes the product of Householder reflectors. Alias of `linalg.householder_product`.
+    """Computes Q of the QR decomposition from its Householder reflectors, as `geqrf` returns them.
+    Alias of `linalg.householder_product`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.orgqr(tau)`.
 
     >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.], [4.]])))
     tensor([[-0.6000],
@@ -4180,6 +5581,11 @@ def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
     forming Q. Q is the square matrix of the Householder reflectors `input` and `tau` that `geqrf`
     returned; `transpose` multiplies by its adjoint.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.ormqr(tau,
+    other, left=True, transpose=False)`.
+
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.], [4.]])), torch.tensor([[3.], [4.]]), transpose=True).round()
     tensor([[-5.],
             [ 0.]])
@@ -4191,12 +5597,18 @@ def lyapunov(H, G):
     """Solves the Lyapunov equation H X + X H = G for Hermitian positive-semidefinite matrices H (...,
     n, n), of which the lower triangle is read, and G of the same shape and dtype. The component of
     X between two eigenvectors with eigenvalue 0 is 0.
+
+    Dtypes: floats and complex. Result: the dtype of `H`.
     """
 
 
 @_operator("det")
 def det(input, *, out=None):
-    """Computes the determinant of square matrices. Alias of `linalg.det`.
+    """Computes the determinant of square matrices (..., n, n), of shape (...). Alias of `linalg.det`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.det()`.
 
     >>> torch.det(torch.tensor([[2., 0.], [0., 4.]]))
     tensor(8.)
@@ -4205,7 +5617,13 @@ def det(input, *, out=None):
 
 @_operator("slogdet", results="sign logabsdet")
 def slogdet(input, *, out=None):
-    """Computes the sign and the logarithm of the determinant. Alias of `linalg.slogdet`.
+    """Computes the sign and the natural logarithm of the absolute value of the determinant of square
+    matrices (..., n, n). Alias of `linalg.slogdet`.
+
+    Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
+    `input`, the corresponding real dtype for complex.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.slogdet()`.
 
     >>> torch.slogdet(torch.tensor([[0., 1.], [1., 0.]])).logabsdet
     tensor(0.)
@@ -4215,7 +5633,11 @@ def slogdet(input, *, out=None):
 @_operator("logdet")
 def logdet(input):
     """Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
-    0, NaN if it is negative.
+    0, NaN if it is negative. Matrices that are not square are an error.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.logdet()`.
 
     >>> torch.logdet(torch.tensor([[1., 0.], [0., 1.]]))
     tensor(0.)
@@ -4225,7 +5647,12 @@ def logdet(input):
 @_operator("frobenius_norm")
 def frobenius_norm(input, dim, keepdim=False, *, out=None):
     """Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions,
-    or of all elements if `dim` is empty.
+    or of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
+
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.frobenius_norm(torch.tensor([[3., 4.]]), [0, 1])
     tensor(5.)
@@ -4234,7 +5661,13 @@ def frobenius_norm(input, dim, keepdim=False, *, out=None):
 
 @_operator("nuclear_norm")
 def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
-    """Computes the nuclear norm, the sum of the singular values, of matrices in two dimensions.
+    """Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
+    `dim`. `keepdim` keeps them with size 1.
+
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.nuclear_norm(torch.tensor([[3., 0.], [0., 4.]]))
     tensor(7.)
@@ -4243,7 +5676,12 @@ def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
 
 @_operator("pinverse")
 def pinverse(input, rcond=1e-15):
-    """Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
+    """Computes the Moore-Penrose pseudoinverse of matrices (..., m, n) with the relative tolerance
+    `rcond`. See `linalg.pinv`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.pinverse(rcond=1e-15)`.
 
     >>> torch.pinverse(torch.tensor([[2.]]))
     tensor([[0.5000]])
@@ -4252,7 +5690,12 @@ def pinverse(input, rcond=1e-15):
 
 @_operator("inverse")
 def inverse(input, *, out=None):
-    """Computes the inverse of square matrices. Alias of `linalg.inv`.
+    """Computes the inverse of square matrices (..., n, n). A singular matrix is an error. Alias of
+    `linalg.inv`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.inverse()`.
 
     >>> torch.inverse(torch.tensor([[4.]]))
     tensor([[0.2500]])
@@ -4266,7 +5709,13 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
     tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries returns
     NaN.
 
-    Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call reports a warning.
+    Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
+    reports a warning.
+
+    Dtypes: floats and complex. Results: the dtype of `input`.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.triangular_solve(A, upper=True, transpose=False, unitriangular=False)`.
 
     >>> torch.triangular_solve(torch.tensor([[2.], [8.]]), torch.tensor([[2., 0.], [0., 4.]])).solution
     tensor([[1.],
@@ -4276,10 +5725,16 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
 
 @_operator("lu_solve")
 def lu_solve(input, LU_data, LU_pivots, *, out=None):
-    """Solves linear equations from an LU decomposition, with the right-hand side `input`. See
-    `linalg.lu_solve`.
+    """Solves the linear equations A X = `input` from the LU decomposition of A that `linalg.lu_factor`
+    returned. See `linalg.lu_solve`.
 
-    Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call reports a warning.
+    Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
+    reports a warning.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.lu_solve(LU_data, LU_pivots)`.
 
     >>> torch.lu_solve(torch.tensor([[2.], [8.]]), *torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]])))
     tensor([[1.],
@@ -4292,6 +5747,11 @@ def cholesky_solve(input, L, upper=False, *, out=None):
     """Solves A X = `input` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
     `upper`. Batches are broadcast.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.cholesky_solve(L, upper=False)`.
+
     >>> torch.cholesky_solve(torch.tensor([[4.]]), torch.tensor([[2.]]))
     tensor([[1.]])
     """
@@ -4302,6 +5762,11 @@ def cholesky_inverse(input, upper=False, *, out=None):
     """Computes the inverse of A from its Cholesky factor `input`, L of A = L L^H, or U of A = U^H U
     with `upper`.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.cholesky_inverse(upper=False)`.
+
     >>> torch.cholesky_inverse(torch.tensor([[2.]]))
     tensor([[0.2500]])
     """
@@ -4309,8 +5774,15 @@ def cholesky_inverse(input, upper=False, *, out=None):
 
 @_operator("svd", results="U S V")
 def svd(input, some=True, compute_uv=True, *, out=None):
-    """Computes the singular value decomposition A = U diag(S) V^H, reduced unless `some` is false.
-    Returns V instead of its adjoint. If `compute_uv` is false, U and V are zeros. See `linalg.svd`.
+    """Computes the singular value decomposition (SVD) A = U diag(S) V^H of matrices (..., m, n),
+    reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U
+    and V are zeros. See `linalg.svd`.
+
+    Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
+    corresponding real dtype for complex; `V`: the dtype of `input`.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.svd(some=True, compute_uv=True)`.
 
     >>> torch.svd(torch.tensor([[3., 0.], [0., 4.]])).S
     tensor([4., 3.])
@@ -4326,6 +5798,9 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     power iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness,
     2011). `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
+    corresponding real dtype for complex; `V`: the dtype of `A`.
+
     >>> torch.svd_lowrank(torch.ones(2, 2), q=1)[1].round(decimals=4)
     tensor([2.])
     """
@@ -4337,6 +5812,9 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     column means are subtracted first: for m samples of n features, the columns of V are the
     principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
     to min(6, m, n), and must be at most min(m, n).
+
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+    corresponding real dtype for complex; `V`: the dtype of `A`.
 
     >>> torch.pca_lowrank(torch.tensor([[1., 1.], [3., 3.]]), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -4358,6 +5836,9 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V.
     Knyazev, Toward the optimal preconditioned eigensolver, 2001).
 
+    Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
+    dtype for complex; `eigenvectors`: the dtype of `A`.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.lobpcg(torch.diag(torch.tensor([1., 2., 3., 4.])), 1)[0].round(decimals=3)
     tensor([4.])
@@ -4366,8 +5847,13 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
 
 @_operator("logical_and")
 def logical_and(input, other, *, out=None):
-    """Computes the logical AND of `input` and `other`, element by element, with nonzero as true. Shapes
-    are broadcast. Returns a bool tensor.
+    """Computes the logical AND of `input` and `other`, element by element, with nonzero as true.
+    Shapes are broadcast. Returns a bool tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.logical_and(other)`, in place `Tensor.logical_and_(other)`.
 
     >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -4376,12 +5862,16 @@ def logical_and(input, other, *, out=None):
 
 @_operator("logical_and", inplace=True)
 def logical_and_(input, other):
-    """Computes the logical AND of `input` and `other`, element by element, with nonzero as true. Shapes
-    are broadcast. Returns a bool tensor.
+    """Computes the logical AND of `input` and `other`, element by element, with nonzero as true.
+    Shapes are broadcast. Returns a bool tensor.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([True, False]).logical_and_(torch.tensor([1, 0]))
     tensor([ True, False])
     """
 
@@ -4390,6 +5880,11 @@ def logical_and_(input, other):
 def logical_or(input, other, *, out=None):
     """Computes the logical OR of `input` and `other`, element by element, with nonzero as true. Shapes
     are broadcast. Returns a bool tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.logical_or(other)`, in place `Tensor.logical_or_(other)`.
 
     >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -4401,17 +5896,26 @@ def logical_or_(input, other):
     """Computes the logical OR of `input` and `other`, element by element, with nonzero as true. Shapes
     are broadcast. Returns a bool tensor.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([True, False]).logical_or_(torch.tensor([1, 0]))
     tensor([ True, False])
     """
 
 
 @_operator("logical_xor")
 def logical_xor(input, other, *, out=None):
-    """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true. Shapes
-    are broadcast. Returns a bool tensor.
+    """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
+    Shapes are broadcast. Returns a bool tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.logical_xor(other)`, in place `Tensor.logical_xor_(other)`.
 
     >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([False, False])
@@ -4420,12 +5924,16 @@ def logical_xor(input, other, *, out=None):
 
 @_operator("logical_xor", inplace=True)
 def logical_xor_(input, other):
-    """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true. Shapes
-    are broadcast. Returns a bool tensor.
+    """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
+    Shapes are broadcast. Returns a bool tensor.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
+    shape.
 
-    >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([True, False]).logical_xor_(torch.tensor([1, 0]))
     tensor([False, False])
     """
 
@@ -4433,6 +5941,11 @@ def logical_xor_(input, other):
 @_operator("logical_not")
 def logical_not(input, *, out=None):
     """Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.logical_not()`,
+    in place `Tensor.logical_not_()`.
 
     >>> torch.logical_not(torch.tensor([0, 1, 2]))
     tensor([ True, False, False])
@@ -4443,10 +5956,13 @@ def logical_not(input, *, out=None):
 def logical_not_(input):
     """Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    converted to that dtype, with 1 for true.
 
-    >>> torch.logical_not(torch.tensor([0, 1, 2]))
-    tensor([ True, False, False])
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([0, 1, 2]).logical_not_()
+    tensor([1, 0, 0])
     """
 
 
@@ -4454,6 +5970,11 @@ def logical_not_(input):
 def bitwise_and(input, other, *, out=None):
     """Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
     Shapes are broadcast.
+
+    Dtypes: bool and integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.bitwise_and(other)`, in place `Tensor.bitwise_and_(other)`.
 
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
     tensor([1, 2])
@@ -4465,9 +5986,11 @@ def bitwise_and_(input, other):
     """Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
     Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
+    Dtypes: bool and integers.
+
+    >>> torch.tensor([5, 6]).bitwise_and_(3)
     tensor([1, 2])
     """
 
@@ -4476,6 +5999,11 @@ def bitwise_and_(input, other):
 def bitwise_or(input, other, *, out=None):
     """Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
     Shapes are broadcast.
+
+    Dtypes: bool and integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.bitwise_or(other)`, in place `Tensor.bitwise_or_(other)`.
 
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
     tensor([7, 7])
@@ -4487,17 +6015,24 @@ def bitwise_or_(input, other):
     """Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
     Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
+    Dtypes: bool and integers.
+
+    >>> torch.tensor([5, 6]).bitwise_or_(3)
     tensor([7, 7])
     """
 
 
 @_operator("bitwise_xor")
 def bitwise_xor(input, other, *, out=None):
-    """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool, the
-    logical XOR. Shapes are broadcast.
+    """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
+    the logical XOR. Shapes are broadcast.
+
+    Dtypes: bool and integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.bitwise_xor(other)`, in place `Tensor.bitwise_xor_(other)`.
 
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
     tensor([6, 5])
@@ -4506,12 +6041,14 @@ def bitwise_xor(input, other, *, out=None):
 
 @_operator("bitwise_xor", inplace=True)
 def bitwise_xor_(input, other):
-    """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool, the
-    logical XOR. Shapes are broadcast.
+    """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
+    the logical XOR. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
+    Dtypes: bool and integers.
+
+    >>> torch.tensor([5, 6]).bitwise_xor_(3)
     tensor([6, 5])
     """
 
@@ -4519,6 +6056,11 @@ def bitwise_xor_(input, other):
 @_operator("bitwise_not")
 def bitwise_not(input, *, out=None):
     """Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
+
+    Dtypes: bool and integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.bitwise_not()`,
+    in place `Tensor.bitwise_not_()`.
 
     >>> torch.bitwise_not(torch.tensor([0, 5]))
     tensor([-1, -6])
@@ -4529,9 +6071,11 @@ def bitwise_not(input, *, out=None):
 def bitwise_not_(input):
     """Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.bitwise_not(torch.tensor([0, 5]))
+    Dtypes: bool and integers.
+
+    >>> torch.tensor([0, 5]).bitwise_not_()
     tensor([-1, -6])
     """
 
@@ -4540,6 +6084,11 @@ def bitwise_not_(input):
 def bitwise_left_shift(input, other, *, out=None):
     """Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
     shift that is negative or at least the number of bits returns 0.
+
+    Dtypes: integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.bitwise_left_shift(other)`, in place `Tensor.bitwise_left_shift_(other)`.
 
     >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
     tensor([ 16, -16])
@@ -4551,9 +6100,11 @@ def bitwise_left_shift_(input, other):
     """Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
     shift that is negative or at least the number of bits returns 0.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
+    Dtypes: integers.
+
+    >>> torch.tensor([8, -8]).bitwise_left_shift_(1)
     tensor([ 16, -16])
     """
 
@@ -4563,6 +6114,11 @@ def bitwise_right_shift(input, other, *, out=None):
     """Shifts the bits of `input` to the right by `other`, element by element, with sign extension
     (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
     bits returns 0, or -1 for negative elements.
+
+    Dtypes: integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.bitwise_right_shift(other)`, in place `Tensor.bitwise_right_shift_(other)`.
 
     >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
     tensor([ 4, -4])
@@ -4575,9 +6131,11 @@ def bitwise_right_shift_(input, other):
     (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
     bits returns 0, or -1 for negative elements.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
+    Dtypes: integers.
+
+    >>> torch.tensor([8, -8]).bitwise_right_shift_(1)
     tensor([ 4, -4])
     """
 
@@ -4586,11 +6144,15 @@ def bitwise_right_shift_(input, other):
 def matmul(input, other, *, out=None):
     """Computes the matrix product of two tensors. Two vectors return their dot product; a vector is a
     row on the left and a column on the right, and that dimension is removed from the result;
-    leading (batch) dimensions are broadcast.
+    leading (batch) dimensions are broadcast: (..., n, k) times (..., k, m) is (..., n, m).
 
     The operands must have the same dtype. 16-bit floats are multiplied and summed in float32 and
     rounded once; integers wrap around. bfloat16 products with more than 4096 multiplications treat
     subnormal numbers as zero on CPUs with AVX-512 BF16, as in PyTorch.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.matmul(other)`.
 
     >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -4599,7 +6161,12 @@ def matmul(input, other, *, out=None):
 
 @_operator("mm")
 def mm(input, mat2, *, out=None):
-    """Computes the matrix product of an n x k matrix and a k x m matrix.
+    """Computes the matrix product of two matrices: (n, k) times (k, m) is (n, m). The dtypes must be
+    equal; sizes that do not agree are an error. See `matmul`.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.mm(mat2)`.
 
     >>> torch.mm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
@@ -4608,7 +6175,12 @@ def mm(input, mat2, *, out=None):
 
 @_operator("spmm")
 def spmm(input, mat2, *, out=None):
-    """Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
+    """Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
+    Alias of `mm`.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.spmm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
@@ -4617,7 +6189,12 @@ def spmm(input, mat2, *, out=None):
 
 @_operator("bmm")
 def bmm(input, mat2, *, out=None):
-    """Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m).
+    """Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m). The dtypes must be
+    equal, and batches are not broadcast; see `matmul`.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.bmm(mat2)`.
 
     >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
     torch.Size([2, 1, 1])
@@ -4626,7 +6203,12 @@ def bmm(input, mat2, *, out=None):
 
 @_operator("mv")
 def mv(input, vec, *, out=None):
-    """Computes the product of an n x k matrix and a vector of length k.
+    """Computes the product of a matrix and a vector: (n, k) times (k) is (n). The dtypes must be
+    equal.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.mv(vec)`.
 
     >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -4635,7 +6217,12 @@ def mv(input, vec, *, out=None):
 
 @_operator("dot")
 def dot(input, tensor, *, out=None):
-    """Computes the dot product of two vectors, as a zero-dim tensor.
+    """Computes the dot product of two vectors, as a zero-dim tensor: `sum(input * tensor)`. The
+    lengths and the dtypes must be equal. `vdot` conjugates the first vector.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.dot(tensor)`.
 
     >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
     tensor(7)
@@ -4644,7 +6231,12 @@ def dot(input, tensor, *, out=None):
 
 @_operator("vdot")
 def vdot(input, other, *, out=None):
-    """Computes the dot product of two vectors, with the elements of `input` conjugated.
+    """Computes the dot product of two vectors, with the elements of `input` conjugated:
+    `sum(conj(input) * other)`. The lengths and the dtypes must be equal.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.vdot(other)`.
 
     >>> torch.vdot(torch.tensor([1j]), torch.tensor([1j]))
     tensor(1.+0.j)
@@ -4653,8 +6245,13 @@ def vdot(input, other, *, out=None):
 
 @_operator("inner")
 def inner(input, other, *, out=None):
-    """Computes the inner product over the last dimensions, which must have the same size. A zero-dim
-    operand scales the other.
+    """Computes the inner product over the last dimensions, which must have the same size: `out[i][j] =
+    sum over k of input[i][k] * other[j][k]`. The dtypes must be equal. A zero-dim operand scales
+    the other.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.inner(other)`.
 
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
@@ -4663,7 +6260,11 @@ def inner(input, other, *, out=None):
 
 @_operator("outer")
 def outer(input, vec2, *, out=None):
-    """Computes the outer product of two vectors: `out[i][j] = input[i] * vec2[j]`. dtypes are promoted.
+    """Computes the outer product of two vectors: `out[i][j] = input[i] * vec2[j]`.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.outer(vec2)`.
 
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
@@ -4673,9 +6274,13 @@ def outer(input, vec2, *, out=None):
 
 @_operator("ger")
 def ger(input, vec2, *, out=None):
-    """Computes the outer product of two vectors: `out[i][j] = input[i] * vec2[j]`. dtypes are promoted.
+    """Computes the outer product of two vectors: `out[i][j] = input[i] * vec2[j]`.
 
     Alias of `outer`.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.ger(vec2)`.
 
     >>> torch.ger(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
@@ -4685,9 +6290,15 @@ def ger(input, vec2, *, out=None):
 
 @_operator("addmm")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`. `input`
-    is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-    ignored. `beta` and `alpha` must be representable in the dtype.
+    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`.
+    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
+    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
+    the dtype.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.addmm(mat1,
+    mat2, *, beta=1, alpha=1)`, in place `Tensor.addmm_(mat1, mat2, *, beta=1, alpha=1)`.
 
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
@@ -4697,13 +6308,16 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("addmm", inplace=True)
 def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
-    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`. `input`
-    is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-    ignored. `beta` and `alpha` must be representable in the dtype.
+    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`.
+    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
+    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
+    the dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
+    Dtypes: integers, floats and complex except complex32.
+
+    >>> torch.ones(2, 2).addmm_(torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
             [7., 9.]])
     """
@@ -4713,7 +6327,13 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
     batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-    operand are ignored. `beta` and `alpha` must be representable in the dtype.
+    operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
+    representable in the dtype.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.baddbmm(batch1,
+    batch2, *, beta=1, alpha=1)`, in place `Tensor.baddbmm_(batch1, batch2, *, beta=1, alpha=1)`.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
@@ -4724,21 +6344,29 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
 def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
     batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-    operand are ignored. `beta` and `alpha` must be representable in the dtype.
+    operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
+    representable in the dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
+    Dtypes: integers, floats and complex except complex32.
+
+    >>> torch.ones(1, 1, 2).baddbmm_(torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
     """
 
 
 @_operator("addbmm")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
-    """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * input
-    + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or `alpha` is
-    0, NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
-    representable in the dtype.
+    """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
+    input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
+    `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+    the same dtype. `beta` and `alpha` must be representable in the dtype.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.addbmm(batch1,
+    batch2, *, beta=1, alpha=1)`, in place `Tensor.addbmm_(batch1, batch2, *, beta=1, alpha=1)`.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
@@ -4747,14 +6375,16 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
 
 @_operator("addbmm", inplace=True)
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * input
-    + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or `alpha` is
-    0, NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
-    representable in the dtype.
+    """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
+    input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
+    `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+    the same dtype. `beta` and `alpha` must be representable in the dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
+    Dtypes: integers, floats and complex except complex32.
+
+    >>> torch.zeros(1, 2).addbmm_(torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
     """
 
@@ -4763,7 +6393,13 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
     `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. `beta` and `alpha` must be representable in the dtype.
+    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
+    the dtype.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.addmv(mat, vec,
+    *, beta=1, alpha=1)`, in place `Tensor.addmv_(mat, vec, *, beta=1, alpha=1)`.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
@@ -4774,11 +6410,14 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
 def addmv_(input, mat, vec, *, beta=1, alpha=1):
     """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
     `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. `beta` and `alpha` must be representable in the dtype.
+    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
+    the dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
+    Dtypes: integers, floats and complex except complex32.
+
+    >>> torch.ones(2).addmv_(torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
     """
 
@@ -4786,8 +6425,13 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
 @_operator("addr")
 def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
     """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and `alpha`
-    must be representable in the dtype; integer tensors require integers.
+    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and
+    `alpha` must be representable in the dtype; integer tensors require integers.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.addr(vec1, vec2,
+    *, beta=1, alpha=1)`, in place `Tensor.addr_(vec1, vec2, *, beta=1, alpha=1)`.
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
@@ -4798,12 +6442,14 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
 @_operator("addr", inplace=True)
 def addr_(input, vec1, vec2, *, beta=1, alpha=1):
     """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and `alpha`
-    must be representable in the dtype; integer tensors require integers.
+    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and
+    `alpha` must be representable in the dtype; integer tensors require integers.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.zeros(2, 2).addr_(torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
             [6., 8.]])
     """
@@ -4811,13 +6457,15 @@ def addr_(input, vec1, vec2, *, beta=1, alpha=1):
 
 @_operator("einsum")
 def einsum(equation, *tensors):
-    """Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
-    each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
-    are summed over. "..." represents broadcast dimensions, and a letter repeated in one operand
-    selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
-    order (upper case first), after the broadcast dimensions.
+    """Computes a sum of products by the Einstein summation convention. The dtypes must be equal.
+    `equation` lists one letter for each dimension of each operand, such as "bij,bjk->bik"; letters
+    that are missing in the output are summed over. "..." represents broadcast dimensions, and a
+    letter repeated in one operand selects its diagonal. Without "->", the output has the letters
+    that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
 
     Dimensions of named tensors keep their names, which must agree for a letter of the output.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `tensors`.
 
     >>> torch.einsum('ij,j->i', torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -4827,12 +6475,16 @@ def einsum(equation, *tensors):
 @_operator("tensordot tensordot.dims")
 def tensordot(input, other, dims=2, dims_self=None, dims_other=None, *, out=None):
     """tensordot(Tensor input, Tensor other, int dims=2)
-    Computes a tensor contraction: the sum of products over the last `dims` dimensions of `input` and
-    the first `dims` dimensions of `other`.
+    Computes a tensor contraction: the sum of products over the last `dims` dimensions of `input`
+    and the first `dims` dimensions of `other`. The dtypes must be equal.
 
     tensordot(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)
     Computes a tensor contraction: the sum of products over pairs of dimensions `dims_self` of
     `input` and `dims_other` of `other`, whose sizes are equal or 1.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
     torch.Size([2, 4])
@@ -4842,7 +6494,11 @@ def tensordot(input, other, dims=2, dims_self=None, dims_other=None, *, out=None
 @_operator("kron")
 def kron(input, other, *, out=None):
     """Computes the Kronecker product: the block matrix of `input[i][j] * other`. Missing leading
-    dimensions have size 1. dtypes are promoted.
+    dimensions have size 1.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.kron(other)`.
 
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
     tensor([ 1, 10,  2, 20])
@@ -4853,12 +6509,14 @@ def kron(input, other, *, out=None):
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
     rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
-    broadcast. p = 0 counts different elements, and infinity returns the largest difference.
+    broadcast. `p` = 0 counts different elements, and infinity returns the largest difference.
 
     Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
     by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
     the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
     any number of rows, and "donot_use_mm_for_euclid_dist" never.
+
+    Dtypes: float32 and float64. Result: the dtype of `x1`.
 
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
@@ -4871,6 +6529,8 @@ def pdist(input, p=2):
     vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
     so on (the condensed distance matrix).
 
+    Dtypes: float32 and float64. Result: the dtype of `input`.
+
     >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
@@ -4882,6 +6542,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
     promoted; at least one must be floating-point.
 
+    Dtypes: floats. Result: the promoted dtype.
+
     >>> torch.cosine_similarity(torch.tensor([[1., 0.], [3., 4.]]), torch.tensor([[1., 1.], [4., 3.]]))
     tensor([0.7071, 0.9600])
     """
@@ -4889,12 +6551,18 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 @_operator("names")
 def names(input):
-    """Returns the names of the dimensions, "" for an unnamed one."""
+    """Returns the names of the dimensions, "" for an unnamed one.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("dim_by_name")
 def dim_by_name(input, name):
-    """Returns the dimension with the given name. An unknown name is an error, which lists the names."""
+    """Returns the dimension with the given name. An unknown name is an error, which lists the names.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("rename")
@@ -4902,18 +6570,25 @@ def rename(input, names):
     """Returns a view with other dimension names: a list with one name for each dimension, "" for none,
     in which "..." keeps those of the other dimensions. Without a list, all names are removed. Names
     are identifiers of ASCII letters, digits and underscores, and must be unique.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("rename_")
 def rename_(input, names):
-    """Changes the dimension names of `input`, in place, as `rename` does."""
+    """Changes the dimension names of `input`, in place, as `rename` does.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("refine_names")
 def refine_names(input, names):
     """Returns a view in which unnamed dimensions are named: a list for all dimensions, in which named
     ones keep their name, and "..." represents any number of unchanged dimensions.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -4922,6 +6597,8 @@ def align_to(input, names):
     """Returns a view with the dimensions in the order of the listed names; missing ones are inserted
     with size 1. All dimensions must be named. "..." represents the dimensions that are not listed,
     in their order.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -4929,6 +6606,8 @@ def align_to(input, names):
 def align_as(input, other):
     """Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
     with size 1. All dimensions must be named.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> weights = torch.tensor([0.2, 0.7, 0.1], names=["channels"])
     >>> image = torch.ones(3, 5, 5, names=["channels", "rows", "columns"])
@@ -4942,6 +6621,8 @@ def align_tensors(*tensors):
     """Returns views of tensors with the dimensions of the one that has the most, as `align_as` does.
     All dimensions must be named.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> a, b = torch.align_tensors(torch.ones(2, names=["N"]), torch.ones(3, 2, names=["C", "N"]))
     >>> a.shape, a.names
     (torch.Size([1, 2]), ('C', 'N'))
@@ -4950,9 +6631,13 @@ def align_tensors(*tensors):
 
 @_operator("prelu")
 def prelu(input, weight):
-    """Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
-    x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
-    `input`.
+    """Applies the parametric rectified linear unit (PReLU) element by element: `x` for x >= 0, and
+    `weight * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the
+    dtype of `input`; other sizes are an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.prelu(weight)`.
 
     >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
@@ -4961,7 +6646,12 @@ def prelu(input, weight):
 
 @_operator("threshold")
 def threshold(input, threshold, value, *, out=None):
-    """Replaces elements that are at most `threshold` by `value`.
+    """Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
+    remains NaN.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
@@ -4970,18 +6660,27 @@ def threshold(input, threshold, value, *, out=None):
 
 @_operator("threshold", inplace=True)
 def threshold_(input, threshold, value):
-    """Replaces elements that are at most `threshold` by `value`.
+    """Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
+    remains NaN.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    Dtypes: integers and floats.
+
+    >>> torch.threshold_(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
     """
 
 
 @_operator("hardshrink")
 def hardshrink(input, lambd=0.5, *, out=None):
-    """Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
+    """Applies hard shrinkage element by element: 0 for elements in [-`lambd`, `lambd`], and `x`
+    otherwise.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.hardshrink(lambd=0.5)`.
 
     >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-1.,  0.,  2.])
@@ -4990,8 +6689,10 @@ def hardshrink(input, lambd=0.5, *, out=None):
 
 @_operator("celu")
 def celu(input, alpha=1.0):
-    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
-    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+    """Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
+    for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
@@ -5000,21 +6701,25 @@ def celu(input, alpha=1.0):
 
 @_operator("celu", inplace=True)
 def celu_(input, alpha=1.0):
-    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
-    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+    """Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
+    for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    Dtypes: floats.
+
+    >>> torch.celu_(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
     """
 
 
 @_operator("selu")
 def selu(input):
-    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
-    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    """Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
+    min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
     (self-normalizing networks).
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
@@ -5023,22 +6728,29 @@ def selu(input):
 
 @_operator("selu", inplace=True)
 def selu_(input):
-    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
-    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    """Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
+    min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
     (self-normalizing networks).
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.selu(torch.tensor([-1., 2.]))
+    Dtypes: floats.
+
+    >>> torch.selu_(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
 
 
 @_operator("rrelu")
 def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
-    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
-    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
-    distributed between `lower` and `upper`.
+    """Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
+    `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes
+    instead, uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an
+    error.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -5047,13 +6759,18 @@ def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, *, gener
 
 @_operator("rrelu", inplace=True)
 def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
-    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
-    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
-    distributed between `lower` and `upper`.
+    """Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
+    `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes
+    instead, uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an
+    error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    Dtypes: floats.
+
+    `generator` defaults to the default generator of the device.
+
+    >>> torch.rrelu_(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
     """
 
@@ -5069,15 +6786,21 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     `dilation` the distance between kernel elements. `groups` divides the input and output channels
     into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
     shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
-    `input`, `weight` and `bias` of shape (C_out) must have the same dtype.
+    `input`, `weight` and `bias` of shape (C_out) must have the same dtype. Channels that do not
+    agree, a kernel larger than the padded input, a stride below 1 and negative padding are an
+    error.
 
     conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
     Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
     that the output has the length of the input, with one more zero at the end for an odd total; it
     requires a stride of 1.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]))
     tensor([[[21., 32., 43.]]])
+    >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]), padding="same")
+    tensor([[[21., 32., 43.,  4.]]])
     """
 
 
@@ -5090,16 +6813,22 @@ def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 
     `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
     one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
-    W_out), in channels-last memory format if `input` or `weight` is.
+    W_out), in channels-last memory format if `input` or `weight` is. The errors are those of
+    `conv1d`.
 
     conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
     Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
     that the output has the height and width of the input; it requires a stride of 1.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
     tensor([[[[4., 6., 4.],
               [6., 9., 6.],
               [4., 6., 4.]]]])
+    >>> torch.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), padding="same")
+    tensor([[[[4., 2.],
+              [2., 1.]]]])
     """
 
 
@@ -5109,27 +6838,35 @@ def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     Applies a 3-D convolution (cross-correlation) to volumes `input` of shape (N, C_in, D, H, W) or
     (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
     shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
-    height, width); see `conv1d`.
+    height, width); see `conv1d`. Returns a tensor of shape (N, C_out, D_out, H_out, W_out). The
+    errors are those of `conv1d`.
 
     conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
     Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
     that the output has the depth, height and width of the input; it requires a stride of 1.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
+    >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), padding="same").flatten()
+    tensor([8., 4., 4., 2., 4., 2., 2., 1.])
     """
 
 
 @_operator("conv_transpose1d")
 def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `input`
-    of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
-    `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+    """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to
+    `input` of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and
+    adds `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
 
     `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
     shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
     output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
-    to L, and must be smaller than the stride or the dilation.
+    to L, and must be smaller than the stride or the dilation. `input`, `weight` and `bias` must
+    have the same dtype.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.conv_transpose1d(torch.tensor([[[1., 2.]]]), torch.tensor([[[1., 10.]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
@@ -5142,6 +6879,8 @@ def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output
     or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
     (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
     of `conv_transpose1d`, with one number for both dimensions, or (height, width).
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
@@ -5157,6 +6896,8 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
     of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
     are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 1, 1)).flatten()
     tensor([1., 1.])
     """
@@ -5165,8 +6906,10 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
 @_operator("conv_tbc")
 def conv_tbc(input, weight, bias, pad=0):
     """Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
-    `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
-    end. Returns a tensor of shape (L_out, N, C_out).
+    `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
+    zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
@@ -5175,8 +6918,13 @@ def conv_tbc(input, weight, bias, pad=0):
 
 @_operator("dropout")
 def dropout(input, p, train, *, generator=None):
-    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
-    if `train` is true. Otherwise returns `input`.
+    """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+    others by 1 - `p`, if `train` is true. Otherwise returns `input`. A `p` outside of [0, 1] is an
+    error, and so are integers in training.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.dropout(torch.ones(4), 0.5, train=True)
@@ -5186,13 +6934,18 @@ def dropout(input, p, train, *, generator=None):
 
 @_operator("dropout", inplace=True)
 def dropout_(input, p, train, *, generator=None):
-    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
-    if `train` is true. Otherwise returns `input`.
+    """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+    others by 1 - `p`, if `train` is true. Otherwise returns `input`. A `p` outside of [0, 1] is an
+    error, and so are integers in training.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.dropout(torch.ones(4), 0.5, train=True)
+    >>> torch.dropout_(torch.ones(4), 0.5, train=True)
     tensor([0., 0., 2., 0.])
     """
 
@@ -5200,7 +6953,11 @@ def dropout_(input, p, train, *, generator=None):
 @_operator("feature_dropout")
 def feature_dropout(input, p, train, *, generator=None):
     """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together.
+    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
@@ -5213,12 +6970,16 @@ def feature_dropout(input, p, train, *, generator=None):
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
     """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together.
+    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
+    >>> torch.feature_dropout_(torch.ones(1, 3, 2), 0.5, train=True)
     tensor([[[0., 0.],
              [0., 0.],
              [2., 2.]]])
@@ -5229,7 +6990,12 @@ def feature_dropout_(input, p, train, *, generator=None):
 def alpha_dropout(input, p, train, *, generator=None):
     """Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
     element by the minimum of `selu` with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
+    error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.alpha_dropout(torch.ones(4), 0.5, train=True)
@@ -5241,12 +7007,17 @@ def alpha_dropout(input, p, train, *, generator=None):
 def alpha_dropout_(input, p, train, *, generator=None):
     """Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
     element by the minimum of `selu` with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
+    error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.alpha_dropout(torch.ones(4), 0.5, train=True)
+    >>> torch.alpha_dropout_(torch.ones(4), 0.5, train=True)
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
     """
 
@@ -5254,7 +7025,11 @@ def alpha_dropout_(input, p, train, *, generator=None):
 @_operator("feature_alpha_dropout")
 def feature_alpha_dropout(input, p, train, *, generator=None):
     """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together.
+    dimensions are replaced together. A `p` outside of [0, 1] is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_alpha_dropout(torch.ones(1, 3, 1), 0.5, train=True).flatten()
@@ -5265,12 +7040,16 @@ def feature_alpha_dropout(input, p, train, *, generator=None):
 @_operator("feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p, train, *, generator=None):
     """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together.
+    dimensions are replaced together. A `p` outside of [0, 1] is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.feature_alpha_dropout(torch.ones(1, 3, 1), 0.5, train=True).flatten()
+    >>> torch.feature_alpha_dropout_(torch.ones(1, 3, 1), 0.5, train=True).flatten()
     tensor([-0.7792, -0.7792,  1.6656])
     """
 
@@ -5281,6 +7060,8 @@ def bilinear(input1, input2, weight, bias=None):
     `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
     of shape (O).
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input1`.
+
     >>> torch.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
     tensor([9.])
     """
@@ -5289,7 +7070,10 @@ def bilinear(input1, input2, weight, bias=None):
 @_operator("pairwise_distance")
 def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
     """Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
-    Shapes are broadcast.
+    Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
+    for complex, the default dtype for integers and bool.
 
     >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
     tensor([5.0000])
@@ -5299,7 +7083,10 @@ def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
 @_operator("pixel_shuffle")
 def pixel_shuffle(input, upscale_factor):
     """Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
-    r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
+    r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`. A number of channels that is
+    not divisible by r**2 is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
@@ -5310,7 +7097,10 @@ def pixel_shuffle(input, upscale_factor):
 @_operator("pixel_unshuffle")
 def pixel_unshuffle(input, downscale_factor):
     """Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
-    r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
+    r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`. A height or
+    width that is not divisible by r is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
     tensor([0, 1, 2, 3])
@@ -5320,7 +7110,9 @@ def pixel_unshuffle(input, downscale_factor):
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
     """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn.
+    turn. `groups` must divide the number of channels.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -5330,9 +7122,11 @@ def channel_shuffle(input, groups):
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
     """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn.
+    turn. `groups` must divide the number of channels.
 
     Alias of `channel_shuffle`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -5343,7 +7137,10 @@ def native_channel_shuffle(input, groups):
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
     The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
-    frequency of the indices, and `sparse` makes the gradient a sparse tensor.
+    frequency of the indices, and `sparse` makes the gradient a sparse tensor. The indices are int32
+    or int64; an index out of range is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `weight`.
 
     >>> torch.embedding(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1]))
     tensor([[3., 4.]])
@@ -5354,6 +7151,8 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 def embedding_renorm_(input, indices, max_norm, norm_type):
     """Scales the rows of `input` at `indices` whose `norm_type`-norm exceeds `max_norm` to
     approximately that norm, in place.
+
+    Dtypes: floats and complex.
 
     >>> torch.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
     tensor([[0.6000, 0.8000]])
@@ -5367,10 +7166,12 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     start of the next one; with `include_last_offset` the last offset is the end of the last bag.
     `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
     `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
-    gradient a sparse tensor.
+    gradient a sparse tensor. An index out of range is an error.
 
     Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
     sums some of these are empty.
+
+    Dtypes: floats.
 
     >>> weight = torch.tensor([[1., 2.], [3., 4.], [5., 6.]])
     >>> torch.embedding_bag(weight, torch.tensor([0, 1, 2]), torch.tensor([0, 2]))[0]
@@ -5387,15 +7188,21 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     separates labels.
 
     `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
-    `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
-    `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
-    targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
-    the losses divided by the target lengths (default), and 2 for the sum.
+    `targets` are class indices from 0 to C - 1 of shape (N, S), or the concatenated sequences.
+    `input_lengths` and `target_lengths` are the lengths of each sample, at most T and S.
+    `zero_infinity` replaces infinite losses, of targets that are too long, by 0. `reduction` is 0
+    for the loss of each sample, 1 for the mean of the losses divided by the target lengths
+    (default), and 2 for the sum.
 
     The gradient includes that of `log_softmax`.
 
+    Dtypes: float32 and float64.
+
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)
     Computes `ctc_loss` with lengths given as tensors of integers.
+
+    Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> torch.ctc_loss(torch.full((2, 1, 2), 0.5).log(), torch.tensor([[1]]), [2], [1])
     tensor(0.2877)
@@ -5404,8 +7211,10 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 @_operator("native_layer_norm")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    """Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
-    standard deviations 1 / sqrt(variance + `eps`).
+    """Applies layer normalization, and also returns the means over the normalized dimensions, and the
+    reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layer_norm`.
+
+    Dtypes: floats.
 
     >>> torch.native_layer_norm(torch.tensor([[1., 3.]]), [2], None, None, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -5419,6 +7228,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
     have the shape `normalized_shape`, and the dtype of `input`, or float32 if that has 16 bits.
     `cudnn_enable` is ignored.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.layer_norm(torch.tensor([[1., 3.], [5., 5.]]), [2])
     tensor([[-1.0000,  1.0000],
             [ 0.0000,  0.0000]])
@@ -5431,6 +7242,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
     of the dtype of the computation, which is float32 for 16-bit floats.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
     >>> torch.rms_norm(torch.tensor([[1., 7.]]), [2])
     tensor([[0.2000, 1.4000]])
     """
@@ -5438,9 +7251,11 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 @_operator("native_group_norm")
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    """Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
-    Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
-    + `eps`).
+    """Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
+    elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
+    sqrt(variance + `eps`). See `group_norm`.
+
+    Dtypes: floats.
 
     >>> torch.native_group_norm(torch.tensor([[1., 3.]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -5449,10 +7264,12 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 @_operator("group_norm")
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
-    """Applies group normalization to `input` of shape (N, C, ...): divides the channels into
-    `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-    group of each sample. `weight` and `bias` have the shape (C), and the dtype of `input`, or
-    float32 if that has 16 bits. `cudnn_enabled` is ignored.
+    """Applies group normalization to `input` of shape (N, C, ...): divides the C channels into
+    `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
+    weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
+    dtype of `input`, or float32 if that has 16 bits. `cudnn_enabled` is ignored.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.group_norm(torch.tensor([[1., 3., 4., 8.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -5461,8 +7278,11 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 
 @_operator("native_batch_norm")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
-    standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
+    """Applies batch normalization. In training, also returns the means of the channels and their
+    reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
+    `batch_norm`.
+
+    Dtypes: floats.
 
     >>> torch.native_batch_norm(torch.tensor([[1.], [3.]]), None, None, None, None, True, 0.1, 0.0)
     (tensor([[-1.],
@@ -5472,12 +7292,14 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 @_operator("batch_norm")
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
-    """Applies batch normalization to `input` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
-    weight + bias` for each channel. In training, mean and variance are those of the batch, and the
-    running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+    """Applies batch normalization to `input` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps)
+    * weight + bias` for each channel. In training, mean and variance are those of the batch, and
+    the running statistics are updated in place: `running = (1 - momentum) * running + momentum *
     batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
     parameters have the shape (C), and the dtype of `input`, or float32 if that has 16 bits.
-    `cudnn_enabled` is ignored.
+    `cudnn_enabled` is ignored. Without `training`, `running_mean` and `running_var` are required.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> mean, variance = torch.zeros(1), torch.ones(1)
     >>> torch.batch_norm(torch.tensor([[1.], [3.]]), None, None, mean, variance, True, 0.5, 0.0, False)
@@ -5494,6 +7316,8 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     each sample separately. Running statistics are updated with the mean of the statistics of the
     samples. `cudnn_enabled` is ignored.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.instance_norm(torch.tensor([[[1., 3.]]]), None, None, None, None, True, 0.1, 0.0, False)
     tensor([[[-1.,  1.]]])
     """
@@ -5505,9 +7329,12 @@ def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
     maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
 
     Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
-    apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
-    half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
-    starts in the padding at the end is dropped.
+    apart. `padding` positions are added at each end and ignored by the maximum; more than half of
+    the kernel size is an error. `ceil_mode` rounds the output length up instead of down; a window
+    that starts in the padding at the end is dropped. Returns a tensor of shape (N, C, L_out) with
+    L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride) + 1.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
 
     >>> torch.max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[3., 4.]])
@@ -5518,7 +7345,9 @@ def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W). The arguments are
     those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
-    channels-last memory format if `input` is.
+    channels-last memory format if `input` is. Returns a tensor of shape (N, C, H_out, W_out).
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
 
     >>> torch.max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
@@ -5530,7 +7359,9 @@ def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W). The
     arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
-    width).
+    width). Returns a tensor of shape (N, C, D_out, H_out, W_out).
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
 
     >>> torch.max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
@@ -5541,6 +7372,8 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
     the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -5554,6 +7387,10 @@ def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
     `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
     excluded if `count_include_pad` is false.
 
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[2., 3.]])
     """
@@ -5565,6 +7402,8 @@ def adaptive_avg_pool1d(input, output_size, *more):
     length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
     to, but not including, ceil((i + 1)*L / output_size).
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
     tensor([[2.5000]])
     """
@@ -5572,8 +7411,11 @@ def adaptive_avg_pool1d(input, output_size, *more):
 
 @_operator("adaptive_max_pool1d")
 def adaptive_max_pool1d(input, output_size, *more):
-    """Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
-    and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
+    """Applies 1-D adaptive max pooling to `input` of shape (N, C, L) or (C, L), with the windows of
+    `adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
+    `max_pool1d_with_indices` does.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -5596,9 +7438,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -5615,9 +7462,14 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
     (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
     in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -5633,9 +7485,14 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -5651,9 +7508,14 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -5667,6 +7529,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
     and cell. Returns the next hidden and cell states.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
     """
@@ -5676,6 +7540,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
     Returns the next hidden state.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1), torch.zeros(3, 1))
     tensor([[0.2048]])
@@ -5687,6 +7553,8 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
     `hx`. Returns the next hidden state.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[0.7616]])
     """
@@ -5696,6 +7564,8 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
     `hx`. Returns the next hidden state.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[1.]])
@@ -5707,6 +7577,9 @@ def pack_padded_sequence(input, lengths, batch_first=False):
     """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
     related functions. Returns the rows of all time steps, one step after the other, and the number
     of sequences at each step. `lengths` (int64) must be in descending order.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
     """
 
 
@@ -5715,6 +7588,9 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
     """Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
     longest one, or to `total_length` if that is not negative. Returns the sequences and their
     lengths.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
     """
 
 
@@ -5723,6 +7599,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """Samples `input` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
     modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
     2 reflection.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.grid_sampler(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
@@ -5733,6 +7611,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
     """Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.grid_sampler_2d(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
     """
@@ -5741,6 +7621,8 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 @_operator("grid_sampler_3d")
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
     """Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.grid_sampler_3d(torch.tensor([[[[[1., 3.]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[2.]]]]])
@@ -5751,6 +7633,8 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 def affine_grid_generator(theta, size, align_corners):
     """Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
     `align_corners` required.
+
+    Dtypes: floats. Result: the dtype of `theta`.
 
     >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
@@ -5767,6 +7651,8 @@ def quantize_per_tensor(dtype, input=None, scale=None, zero_point=None, tensors=
     qint32. `scale` must be positive, and `zero_point` in the range of the dtype. Not
     differentiable.
 
+    Dtypes: float32.
+
     quantize_per_tensor(Tensor input, Tensor scale, Tensor zero_point, dtype dtype)
     Quantizes a tensor with a scale and a zero point that are tensors of one element. See
     `quantize_per_tensor`.
@@ -5775,9 +7661,16 @@ def quantize_per_tensor(dtype, input=None, scale=None, zero_point=None, tensors=
     Quantizes each tensor of a list, with one element of `scales` and `zero_points` each. See
     `quantize_per_tensor`.
 
+    Dtypes: float32. Meta tensors are an error, because the result depends on values.
+
     >>> torch.quantize_per_tensor(torch.tensor([-1.0, 0.26, 100.0]), 0.1, 10, torch.quint8)
     tensor([-1.0000,  0.3000, 24.5000], size=(3,), dtype=torch.quint8,
            quantization_scheme=torch.per_tensor_affine, scale=0.1, zero_point=10)
+    >>> torch.quantize_per_tensor(torch.ones(2), torch.tensor(0.5), torch.tensor(3), torch.qint8).int_repr()
+    tensor([5, 5], dtype=torch.int8)
+    >>> a, b = torch.quantize_per_tensor([torch.ones(1), torch.ones(1)], torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), torch.qint8)
+    >>> b.int_repr()
+    tensor([4], dtype=torch.int8)
     """
 
 
@@ -5786,6 +7679,8 @@ def quantize_per_tensor_dynamic(input, dtype, reduce_range):
     """Quantizes a tensor to quint8 or qint8 with the scale and zero point that map the range of its
     elements, including 0, to the range of the dtype, or to half of it with `reduce_range`. Elements
     that are not finite are an error.
+
+    Dtypes: float32. Meta tensors are an error, because the result depends on values.
 
     >>> torch.quantize_per_tensor_dynamic(torch.tensor([0.0, 2.55]), torch.quint8, False).int_repr()
     tensor([  0, 255], dtype=torch.uint8)
@@ -5796,6 +7691,8 @@ def quantize_per_tensor_dynamic(input, dtype, reduce_range):
 def quantize_per_channel(input, scales, zero_points, axis, dtype):
     """Quantizes a tensor with a scale and a zero point for each index of dimension `axis`. See
     `quantize_per_tensor`.
+
+    Dtypes: float32. Meta tensors are an error, because the result depends on values.
 
     >>> torch.quantize_per_channel(torch.ones(2, 2), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).int_repr()
     tensor([[2, 2],
@@ -5812,14 +7709,25 @@ def dequantize(input=None, tensors=None):
     dequantize(sequence of Tensor tensors)
     Converts each quantized tensor of a list to float32. See `dequantize`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.dequantize(tensors=None)`.
+
     >>> torch.quantize_per_tensor(torch.tensor([0.24, 9.0]), 0.5, 0, torch.qint8).dequantize()
     tensor([0., 9.])
+    >>> torch.dequantize([torch.quantize_per_tensor(torch.ones(1), 0.5, 0, torch.qint8)])
+    (tensor([1.]),)
     """
 
 
 @_operator("int_repr")
 def int_repr(input):
-    """Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32.
+    """Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32. Other tensors are
+    an error.
+
+
+
+    It is also a method, `Tensor.int_repr()`.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).int_repr()
     tensor([3, 3], dtype=torch.int8)
@@ -5828,7 +7736,11 @@ def int_repr(input):
 
 @_operator("q_scale")
 def q_scale(input):
-    """Returns the scale of a tensor quantized per tensor.
+    """Returns the scale of a tensor quantized per tensor. Other tensors are an error.
+
+
+
+    It is also a method, `Tensor.q_scale()`.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_scale()
     0.5
@@ -5839,6 +7751,10 @@ def q_scale(input):
 def q_zero_point(input):
     """Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
 
+
+
+    It is also a method, `Tensor.q_zero_point()`.
+
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_zero_point()
     1
     """
@@ -5846,7 +7762,12 @@ def q_zero_point(input):
 
 @_operator("q_per_channel_scales")
 def q_per_channel_scales(input):
-    """Returns a copy of the scales of a tensor quantized per channel, in float64.
+    """Returns a copy of the scales of a tensor quantized per channel, in float64. Other tensors are an
+    error.
+
+
+
+    It is also a method, `Tensor.q_per_channel_scales()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_scales()
     tensor([0.5000, 0.2500], dtype=torch.float64)
@@ -5855,7 +7776,12 @@ def q_per_channel_scales(input):
 
 @_operator("q_per_channel_zero_points")
 def q_per_channel_zero_points(input):
-    """Returns a copy of the zero points of a tensor quantized per channel, in int64.
+    """Returns a copy of the zero points of a tensor quantized per channel, in int64. Other tensors are
+    an error.
+
+
+
+    It is also a method, `Tensor.q_per_channel_zero_points()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_zero_points()
     tensor([0, 1])
@@ -5864,7 +7790,11 @@ def q_per_channel_zero_points(input):
 
 @_operator("q_per_channel_axis")
 def q_per_channel_axis(input):
-    """Returns the channel dimension of a tensor quantized per channel.
+    """Returns the channel dimension of a tensor quantized per channel. Other tensors are an error.
+
+
+
+    It is also a method, `Tensor.q_per_channel_axis()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_axis()
     0
@@ -5873,7 +7803,8 @@ def q_per_channel_axis(input):
 
 @_operator("qscheme")
 def qscheme(input):
-    """Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine".
+    """Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine". Other
+    tensors are an error.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).qscheme()
     torch.per_tensor_affine
@@ -5882,7 +7813,10 @@ def qscheme(input):
 
 @_operator("is_quantized")
 def is_quantized(input):
-    """Returns whether the tensor is quantized."""
+    """Returns whether the tensor is quantized.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("make_per_tensor_quantized_tensor")
@@ -5920,12 +7854,19 @@ def choose_qparams_per_tensor(input, reduce_range=False):
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
     """fake_quantize_per_tensor_affine(Tensor input, float scale, int zero_point, int quant_min, int quant_max)
     Simulates quantization of a floating-point tensor: quantizes as `quantize_per_tensor` does,
-    clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype. NaN remains NaN. The
-    gradient is 1 for elements in range and 0 elsewhere (straight-through estimator).
+    clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype: `(clamp(round(x / scale) +
+    zero_point, quant_min, quant_max) - zero_point) * scale`. NaN remains NaN. `scale` must be
+    positive, and `zero_point` in [`quant_min`, `quant_max`]. The gradient is 1 for elements in
+    range and 0 elsewhere (straight-through estimator).
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     fake_quantize_per_tensor_affine(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max)
     Simulates quantization with a scale and a zero point that are tensors of one element, and
     receive no gradient. See `fake_quantize_per_tensor_affine`.
+
+    Dtypes: floats. Result: the dtype of `input`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> torch.fake_quantize_per_tensor_affine(torch.tensor([-1.0, 0.26, 9.0]), 0.1, 10, 0, 50)
     tensor([-1.0000,  0.3000,  4.0000])
@@ -5937,6 +7878,8 @@ def fake_quantize_per_tensor_affine_cachemask(input, scale, zero_point, quant_mi
     """Simulates quantization as `fake_quantize_per_tensor_affine` does, and also returns a bool mask
     of the elements in range.
 
+    Dtypes: floats. Results: `output`: the dtype of `input`; `mask`: bool.
+
     >>> torch.fake_quantize_per_tensor_affine_cachemask(torch.tensor([-1.0, 0.26, 9.0]), 0.1, 10, 0, 50).mask
     tensor([ True,  True, False])
     """
@@ -5946,6 +7889,9 @@ def fake_quantize_per_tensor_affine_cachemask(input, scale, zero_point, quant_mi
 def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
     """Simulates quantization with a scale and a zero point for each index of dimension `axis`, which
     receive no gradient. See `fake_quantize_per_tensor_affine`.
+
+    Dtypes: floats. Result: the dtype of `input`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> torch.fake_quantize_per_channel_affine(torch.ones(2, 1) * 0.3, torch.tensor([0.5, 0.2]), torch.tensor([0, 0]), 0, 0, 9)
     tensor([[0.5000],
@@ -5957,6 +7903,9 @@ def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, 
 def fake_quantize_per_channel_affine_cachemask(input, scale, zero_point, axis, quant_min, quant_max):
     """Simulates quantization as `fake_quantize_per_channel_affine` does, and also returns a bool mask
     of the elements in range.
+
+    Dtypes: floats. Results: `output`: the dtype of `input`; `mask`: bool. Meta tensors are an
+    error, because the result depends on values.
 
     >>> torch.fake_quantize_per_channel_affine_cachemask(torch.tensor([[0.3, 9.0]]), torch.tensor([0.5]), torch.tensor([0]), 0, 0, 7).mask
     tensor([[ True, False]])
@@ -5971,6 +7920,9 @@ def fake_quantize_learnable_per_tensor_affine(input, scale, zero_point, quant_mi
     scale for elements in range, and the bound minus the zero point elsewhere; that of the zero
     point is minus the scale for elements out of range.
 
+    Dtypes: floats. Result: the dtype of `input`. Meta tensors are an error, because the result
+    depends on values.
+
     >>> scale = torch.tensor([0.5], requires_grad=True)
     >>> y = torch._fake_quantize_learnable_per_tensor_affine(torch.tensor([0.625, 9.0]), scale, torch.tensor([0.0]), 0, 7)
     >>> y.sum().backward()
@@ -5984,6 +7936,9 @@ def fake_quantize_learnable_per_channel_affine(input, scale, zero_point, axis, q
     """Simulates quantization with a learnable scale and zero point for each index of dimension `axis`.
     See `fake_quantize_learnable_per_tensor_affine`.
 
+    Dtypes: floats. Result: the dtype of `input`. Meta tensors are an error, because the result
+    depends on values.
+
     >>> torch._fake_quantize_learnable_per_channel_affine(torch.ones(2, 1) * 0.3, torch.tensor([0.5, 0.2]), torch.zeros(2), 0, 0, 9)
     tensor([[0.5000],
             [0.4000]])
@@ -5996,6 +7951,8 @@ def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci
     `threshold` elements summarized to `edgeitems` at each end of a dimension, lines of `linewidth`
     characters. `sci_mode` enables or disables scientific notation; by default it depends on the
     elements.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -6007,6 +7964,8 @@ def scalar_operand(value):
 @_operator("result_type")
 def result_type(tensor1, tensor2):
     """Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int32), 1.0)
     torch.float32
@@ -6159,8 +8118,8 @@ def parse_device(text):
 
 @_operator("set_warn_always")
 def set_warn_always(b):
-    """If `b` is true, warnings that are reported once by default (docs/warnings.md) are reported at
-    every occurrence. Applies to the process.
+    """Sets whether warnings that are reported once by default (docs/warnings.md) are reported at every
+    occurrence: if `b` is true. Applies to the process.
 
     >>> torch.set_warn_always(False)
     """
@@ -6168,7 +8127,8 @@ def set_warn_always(b):
 
 @_operator("is_warn_always_enabled")
 def is_warn_always_enabled():
-    """Returns whether warnings that are otherwise reported once are reported each time.
+    """Returns whether warnings that are otherwise reported once are reported at every occurrence, as
+    `set_warn_always` sets.
 
     >>> torch.is_warn_always_enabled()
     False
@@ -6177,7 +8137,8 @@ def is_warn_always_enabled():
 
 @_operator("set_num_threads")
 def set_num_threads(n):
-    """Sets the number of threads that an operator may use, at least 1. Results do not depend on it.
+    """Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
+    Results do not depend on it.
 
     >>> torch.set_num_threads(torch.get_num_threads())
     """
@@ -6234,7 +8195,13 @@ def dispatch_table(name):
 
 @_operator("is_nonzero")
 def is_nonzero(input):
-    """Returns whether the single element of `input` is nonzero. Other numbers of elements are an error.
+    """Returns whether the single element of `input` is nonzero. A tensor with several elements, or
+    none, is an error.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
+
+    It is also a method, `Tensor.is_nonzero()`.
 
     >>> torch.is_nonzero(torch.tensor([0.]))
     False
@@ -6246,6 +8213,10 @@ def is_conj(input):
     """Returns whether `input` is a conjugated view, whose elements are conjugated when they are read.
     See `conj`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.is_conj()`.
+
     >>> torch.is_conj(torch.tensor([1j]).conj())
     True
     """
@@ -6256,6 +8227,10 @@ def is_neg(input):
     """Returns whether `input` is a negated view, whose elements are negated when they are read. See
     `neg_view`.
 
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.is_neg()`.
+
     >>> torch.is_neg(torch.tensor([1j]).conj().imag)
     True
     """
@@ -6263,7 +8238,11 @@ def is_neg(input):
 
 @_operator("is_same_size")
 def is_same_size(input, other):
-    """Returns whether both tensors have the same shape.
+    """Returns whether the two tensors have the same shape.
+
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.is_same_size(other)`.
 
     >>> torch.is_same_size(torch.ones(2), torch.ones(3))
     False
@@ -6273,6 +8252,14 @@ def is_same_size(input, other):
 @_operator("rand")
 def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
+    `dtype` defaults to the default dtype.
+
+    Dtypes: floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
+    that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(3)
@@ -6283,7 +8270,15 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
 @_operator("randn")
 def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of shape `size` of random numbers from the standard normal distribution (mean
-    0, variance 1). The real and imaginary parts of complex numbers have variance 1/2.
+    0, variance 1). The real and imaginary parts of complex numbers have variance 1/2. `dtype`
+    defaults to the default dtype.
+
+    Dtypes: floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
+    that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randn(3)
@@ -6295,11 +8290,20 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
 def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Creates a tensor of shape `size` of random integers, uniformly distributed from `low`
-    (inclusive) to `high` (exclusive). `dtype` defaults to int64.
+    (inclusive) to `high` (exclusive). `dtype` defaults to int64. An empty range, and one that
+    `dtype` cannot represent, are an error.
 
     randint(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Creates a tensor of shape `size` of random integers, uniformly distributed from 0 (inclusive) to
-    `high` (exclusive). `dtype` defaults to int64.
+    `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
+    represent, are an error.
+
+    Dtypes: bool, integers and floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
+    that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randint(0, 10, (3,))
@@ -6309,7 +8313,15 @@ def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, de
 
 @_operator("randperm")
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Returns a random permutation of the integers from 0 to n - 1. `dtype` defaults to int64.
+    """Returns a random permutation of the integers from 0 to `n` - 1. `dtype` defaults to int64. A
+    negative `n` is an error.
+
+    Dtypes: integers and floats.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
+    that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randperm(4)
@@ -6322,6 +8334,12 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     """Creates a tensor of random numbers from the uniform distribution on [0, 1) with the shape, dtype
     and device of `input`.
 
+    Dtypes: floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.rand_like(torch.ones(3))
     tensor([0.4963, 0.7682, 0.0885])
@@ -6333,6 +8351,12 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     """Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
     and device of `input`.
 
+    Dtypes: floats and complex.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.randn_like(torch.ones(3))
     tensor([ 1.5410, -0.2934, -2.1788])
@@ -6343,11 +8367,19 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
 def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
     Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
-    dtype and device of `input`.
+    dtype and device of `input`. An empty range, and one that the dtype cannot represent, are an
+    error.
 
     randint_like(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
     Creates a tensor of random integers from 0 (inclusive) to `high` (exclusive) with the shape,
-    dtype and device of `input`.
+    dtype and device of `input`. An empty range, and one that the dtype cannot represent, are an
+    error.
+
+    Dtypes: bool, integers and floats.
+
+    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
+    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randint_like(torch.ones(3), 0, 10)
@@ -6359,11 +8391,21 @@ def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=No
 def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """normal(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)
     Samples from normal distributions with a mean and a standard deviation for each element. Shapes
-    are broadcast.
+    are broadcast. Negative standard deviations are an error.
+
+    Dtypes: floats. Result: the promoted dtype.
 
     normal(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Creates a tensor of shape `size` of random numbers from the normal distribution with mean `mean`
-    and standard deviation `std`.
+    and standard deviation `std`. `dtype` defaults to the default dtype. A negative `std` is an
+    error.
+
+    Dtypes: floats and complex.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
+    that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.normal(torch.tensor([0.0, 10]), 1)
@@ -6375,10 +8417,18 @@ def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layo
 def bernoulli(input, p=None, *, generator=None, out=None):
     """bernoulli(Tensor input, *, Generator generator=None)
     Samples 0 or 1 from Bernoulli distributions; each element of `input` is the probability of 1.
+    Probabilities outside of [0, 1] and NaN are an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     bernoulli(Tensor input, float p, *, Generator generator=None)
     Samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, with the shape and
-    dtype of `input`.
+    dtype of `input`. Probabilities outside of [0, 1] are an error.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `out` is the tensor that the result
+    is written to. It is also a method, `Tensor.bernoulli(p=None, *, generator=None)`.
 
     >>> torch.bernoulli(torch.tensor([0.0, 1]))
     tensor([0., 1.])
@@ -6387,9 +8437,16 @@ def bernoulli(input, p=None, *, generator=None, out=None):
 
 @_operator("multinomial")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
-    """Samples `num_samples` indices (int64) from each row of weights in `input`, a vector or a matrix.
-    The weights are nonnegative, and need not sum to 1. `replacement` allows an index to be sampled
-    more than once.
+    """Samples `num_samples` indices from each row of weights in `input`, a vector or a matrix. The
+    weights need not sum to 1; negative weights, and rows that sum to 0, are an error. `replacement`
+    allows an index to be sampled more than once; without it, a `num_samples` greater than the
+    number of weights is an error.
+
+    Dtypes: floats. Result: int64.
+
+    `generator` defaults to the default generator of the device. `out` is the tensor that the result
+    is written to. It is also a method, `Tensor.multinomial(num_samples, replacement=False, *,
+    generator=None)`.
 
     >>> torch.multinomial(torch.tensor([0.0, 1, 0]), 2, replacement=True)
     tensor([1, 1])
@@ -6398,7 +8455,12 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
 
 @_operator("poisson")
 def poisson(input, *, generator=None):
-    """Samples from Poisson distributions; each element of `input` is a rate.
+    """Samples from Poisson distributions; each element of `input` is a rate (mean). Negative rates are
+    an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
@@ -6410,6 +8472,10 @@ def binomial(count, prob, generator=None):
     """Samples from binomial distributions with `count` trials and success probability `prob`. The two
     have the same dtype. Shapes are broadcast. Probabilities are clamped to [0, 1]; NaN propagates.
 
+    Dtypes: floats. Result: the dtype of `count`.
+
+    `generator` defaults to the default generator of the device.
+
     >>> torch.binomial(torch.tensor([3., 5., 7.]), torch.tensor([0., 1., 2.]))
     tensor([0., 5., 7.])
     """
@@ -6419,6 +8485,10 @@ def binomial(count, prob, generator=None):
 def standard_gamma(input, generator=None):
     """Samples from gamma distributions of rate 1; each element of `input` is a shape parameter.
     Differentiable by implicit reparameterization.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch._standard_gamma(torch.tensor([1., 20.]))
@@ -6432,6 +8502,8 @@ def standard_gamma_grad(input, output):
     `input` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
     Shapes are broadcast.
 
+    Dtypes: floats. Result: the promoted dtype.
+
     >>> torch._standard_gamma_grad(torch.tensor([1., 2.]), torch.tensor([0.5, 0.5]))
     tensor([0.8070, 0.4980])
     """
@@ -6442,6 +8514,10 @@ def sample_dirichlet(input, generator=None):
     """Samples from Dirichlet distributions with concentrations `input` of shape (..., K). The results,
     of the same shape, are positive and sum to 1 over the last dimension. Differentiable by implicit
     reparameterization.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch._sample_dirichlet(torch.tensor([1., 2.]))
@@ -6454,6 +8530,8 @@ def dirichlet_grad(x, alpha, total):
     """Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
     `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
 
+    Dtypes: floats. Result: the promoted dtype.
+
     >>> torch._dirichlet_grad(torch.tensor([0.5]), torch.tensor([1.]), torch.tensor([3.]))
     tensor([0.5397])
     """
@@ -6461,7 +8539,12 @@ def dirichlet_grad(x, alpha, total):
 
 @_operator("uniform_")
 def uniform_(input, from_=0, to=1, *, generator=None):
-    """Fills `input` with random numbers from the uniform distribution on [`from_`, `to`), in place.
+    """Fills `input` with random numbers from the uniform distribution on [`from_`, `to`), in place. A
+    `from_` greater than `to` is an error.
+
+    Dtypes: floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).uniform_(1, 2)
@@ -6472,7 +8555,11 @@ def uniform_(input, from_=0, to=1, *, generator=None):
 @_operator("normal_")
 def normal_(input, mean=0, std=1, *, generator=None):
     """Fills `input` with random numbers from the normal distribution with mean `mean` and standard
-    deviation `std`, in place.
+    deviation `std`, in place. A negative `std` is an error.
+
+    Dtypes: floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).normal_(10, 1)
@@ -6487,11 +8574,17 @@ def random_(input, to=None, from_=None, *, generator=None):
     integers that they represent exactly.
 
     random_(Tensor input, int to, *, Generator generator=None)
-    Fills `input` with random integers from 0 (inclusive) to `to` (exclusive), in place.
+    Fills `input` with random integers from 0 (inclusive) to `to` (exclusive), in place. An empty
+    range, and one that the dtype cannot represent, are an error.
 
     random_(Tensor input, int from_, int to=None, *, Generator generator=None)
     Fills `input` with random integers from `from_` (inclusive) to `to` (exclusive), in place. `to`
-    defaults to one more than the largest value of the dtype.
+    defaults to one more than the largest value of the dtype. An empty range, and one that the dtype
+    cannot represent, are an error.
+
+    Dtypes: bool, integers and floats.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).random_(0, 10)
@@ -6503,11 +8596,15 @@ def random_(input, to=None, from_=None, *, generator=None):
 def bernoulli_(input, p, *, generator=None):
     """bernoulli_(Tensor input, Tensor p, *, Generator generator=None)
     Fills `input` with samples 0 or 1 from Bernoulli distributions, in place. `p` contains the
-    probabilities of 1, and is broadcast.
+    probabilities of 1, and is broadcast. Probabilities outside of [0, 1] are an error.
 
     bernoulli_(Tensor input, float p=0.5, *, Generator generator=None)
     Fills `input` with samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, in
-    place.
+    place. Probabilities outside of [0, 1] are an error.
+
+    Dtypes: bool, integers and floats.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).bernoulli_(0.5)
@@ -6517,7 +8614,12 @@ def bernoulli_(input, p, *, generator=None):
 
 @_operator("exponential_")
 def exponential_(input, lambd=1, *, generator=None):
-    """Fills `input` with random numbers from the exponential distribution of rate `lambd`, in place.
+    """Fills `input` with random numbers from the exponential distribution of rate `lambd`, in place:
+    the density is `lambd * exp(-lambd * x)`. A `lambd` that is not positive is an error.
+
+    Dtypes: floats.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).exponential_()
@@ -6528,7 +8630,11 @@ def exponential_(input, lambd=1, *, generator=None):
 @_operator("cauchy_")
 def cauchy_(input, median=0, sigma=1, *, generator=None):
     """Fills `input` with random numbers from the Cauchy distribution with location `median` and scale
-    `sigma`, in place.
+    `sigma`, in place. A `sigma` that is not positive is an error.
+
+    Dtypes: floats.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).cauchy_()
@@ -6539,7 +8645,11 @@ def cauchy_(input, median=0, sigma=1, *, generator=None):
 @_operator("log_normal_")
 def log_normal_(input, mean=1, std=2, *, generator=None):
     """Fills `input` with random numbers from the log-normal distribution, whose logarithms have mean
-    `mean` and standard deviation `std`, in place.
+    `mean` and standard deviation `std`, in place. A `std` that is not positive is an error.
+
+    Dtypes: floats.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).log_normal_()
@@ -6550,7 +8660,11 @@ def log_normal_(input, mean=1, std=2, *, generator=None):
 @_operator("geometric_")
 def geometric_(input, p, *, generator=None):
     """Fills `input` with random numbers from the geometric distribution with success probability `p`,
-    in place: the number of trials up to the first success.
+    in place: the number of trials up to the first success. A `p` outside of (0, 1) is an error.
+
+    Dtypes: integers and floats.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).geometric_(0.5)
@@ -6657,10 +8771,15 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Computes the sum of the elements over `dim`. `dim` is one dimension or a list; by default, or if
     it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 
-    The result is int64 for integers and bool (uint64 for uint64), unless `dtype` is given, to which
-    elements are converted first. float32 and 16-bit floats are summed in blocks, whose sums are
+    `dtype` converts elements first. float32 and 16-bit floats are summed in blocks, whose sums are
     accumulated in float64; the result is bitwise identical for any number of threads. An empty sum
     is 0.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
+    bool, but uint64 for uint64, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sum(dim=None,
+    keepdim=False, *, dtype=None)`.
 
     >>> torch.sum(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([4, 6])
@@ -6669,9 +8788,15 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("nansum")
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """Computes the sum of the elements over `dim`, with NaN counted as 0. `dim` is one dimension or a
-    list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
-    dimensions with size 1.
+    """Computes the sum of the elements over `dim`, with NaN counted as 0. `dtype` converts elements
+    first. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+    reduced. `keepdim` keeps reduced dimensions with size 1.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; int64 for integers and bool,
+    but uint64 for uint64, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.nansum(dim=None,
+    keepdim=False, *, dtype=None)`.
 
     >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
     tensor(3.)
@@ -6681,8 +8806,13 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
 @_operator("prod")
 def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Computes the product of the elements along `dim`, or of all elements. `keepdim` keeps the
-    reduced dimension with size 1. The result is int64 for integers and bool (uint64 for uint64),
-    unless `dtype` is given. An empty product is 1.
+    reduced dimension with size 1. `dtype` converts elements first. An empty product is 1.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
+    bool, but uint64 for uint64, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.prod(dim=None,
+    keepdim=False, *, dtype=None)`.
 
     >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([3, 8])
@@ -6693,7 +8823,12 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
 def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Computes the arithmetic mean of the elements over `dim`. `dim` is one dimension or a list; by
     default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
-    size 1. Integers and bool require `dtype`. An empty mean is NaN.
+    size 1. `dtype` converts elements first; integers and bool require it. An empty mean is NaN.
+
+    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.mean(dim=None,
+    keepdim=False, *, dtype=None)`.
 
     >>> torch.mean(torch.tensor([1., 2., 6.]))
     tensor(3.)
@@ -6706,6 +8841,11 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
     dimensions with size 1.
 
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.nanmean(dim=None, keepdim=False, *, dtype=None)`.
+
     >>> torch.nanmean(torch.tensor([1., float('nan'), 2.]))
     tensor(1.5000)
     """
@@ -6713,9 +8853,14 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("any")
 def any(input, dim=None, keepdim=False, *, out=None):
-    """Returns whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero.
+    """Tests whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero.
     `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
     reduces none. `keepdim` keeps reduced dimensions with size 1.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.any(dim=None,
+    keepdim=False)`.
 
     >>> torch.any(torch.tensor([[True, False], [True, True]]), 0)
     tensor([True, True])
@@ -6724,9 +8869,14 @@ def any(input, dim=None, keepdim=False, *, out=None):
 
 @_operator("all")
 def all(input, dim=None, keepdim=False, *, out=None):
-    """Returns whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
+    """Tests whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
     `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
     reduces none. `keepdim` keeps reduced dimensions with size 1.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.all(dim=None,
+    keepdim=False)`.
 
     >>> torch.all(torch.tensor([[True, False], [True, True]]), 0)
     tensor([ True, False])
@@ -6738,6 +8888,10 @@ def count_nonzero(input, dim=None):
     """Counts the nonzero elements over `dim`, as int64. `dim` is one dimension or a list; by default,
     or if it is empty, all dimensions are reduced.
 
+    Dtypes: bool, integers, floats and complex. Result: int64.
+
+    It is also a method, `Tensor.count_nonzero(dim=None)`.
+
     >>> torch.count_nonzero(torch.tensor([0, 3, 4]))
     tensor(2)
     """
@@ -6746,58 +8900,79 @@ def count_nonzero(input, dim=None):
 @_operator("std std.dim std.correction")
 def std(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=None):
     """std(Tensor input, bool unbiased=True)
-    Computes the standard deviation of all elements. `unbiased` applies Bessel's correction: the
-    divisor is one less than the number of elements.
+    Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` of all elements. `unbiased`
+    (default) applies Bessel's correction: the divisor is one less than the number of elements, so
+    that a single element returns NaN.
 
     std(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
-    Computes the standard deviation over `dim`. `unbiased` applies Bessel's correction: the divisor
-    is one less than the number of elements. `dim` is one dimension or a list; by default, or if it
-    is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
-
-    std(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)
-    Computes the standard deviation over `dim`, with any correction of the divisor. `dim` is one
+    Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`. `unbiased`
+    applies Bessel's correction: the divisor is one less than the number of elements. `dim` is one
     dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
     reduced dimensions with size 1.
+
+    std(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)
+    Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`, with any
+    correction of the divisor. `dim` is one dimension or a list; by default, or if it is empty, all
+    dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 
     The sum of squared deviations is divided by the number of elements minus `correction` (default
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.std(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
+
     >>> torch.std(torch.tensor([1.0, 3]))
     tensor(1.4142)
+    >>> torch.std(torch.tensor([1., 2., 6.]), correction=0)
+    tensor(2.1602)
     """
 
 
 @_operator("var var.dim var.correction")
 def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=None):
     """var(Tensor input, bool unbiased=True)
-    Computes the variance of all elements. `unbiased` applies Bessel's correction: the divisor is
-    one less than the number of elements.
+    Computes the variance `sum(|x - mean|**2) / divisor` of all elements. `unbiased` (default)
+    applies Bessel's correction: the divisor is one less than the number of elements, so that a
+    single element returns NaN.
 
     var(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
-    Computes the variance over `dim`. `unbiased` applies Bessel's correction: the divisor is one
-    less than the number of elements. `dim` is one dimension or a list; by default, or if it is
-    empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
+    Computes the variance `sum(|x - mean|**2) / divisor` over `dim`. `unbiased` applies Bessel's
+    correction: the divisor is one less than the number of elements. `dim` is one dimension or a
+    list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+    dimensions with size 1.
 
     var(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)
-    Computes the variance over `dim`, with any correction of the divisor. `dim` is one dimension or
-    a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
-    dimensions with size 1.
+    Computes the variance `sum(|x - mean|**2) / divisor` over `dim`, with any correction of the
+    divisor. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+    reduced. `keepdim` keeps reduced dimensions with size 1.
 
     The sum of squared deviations is divided by the number of elements minus `correction` (default
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.var(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
+
     >>> torch.var(torch.tensor([1.0, 3]))
     tensor(2.)
+    >>> torch.var(torch.tensor([1., 2., 6.]), correction=0)
+    tensor(4.6667)
     """
 
 
 @_operator("std_mean std_mean.dim std_mean.correction")
 def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """std_mean(Tensor input, bool unbiased=True)
-    Computes the standard deviation and the mean of all elements. `unbiased` applies Bessel's
-    correction: the divisor is one less than the number of elements.
+    Computes the standard deviation and the mean of all elements. `unbiased` (default) applies
+    Bessel's correction: the divisor is one less than the number of elements, so that a single
+    element returns NaN.
 
     std_mean(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
     Computes the standard deviation and the mean over `dim`. `unbiased` applies Bessel's correction:
@@ -6814,16 +8989,22 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
+    Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
+    for complex; `mean`: the dtype of `input`.
+
     >>> torch.std_mean(torch.tensor([1.0, 3]))
     (tensor(1.4142), tensor(2.))
+    >>> torch.std_mean(torch.tensor([1., 2., 6.]), correction=0)
+    (tensor(2.1602), tensor(3.))
     """
 
 
 @_operator("var_mean var_mean.dim var_mean.correction")
 def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """var_mean(Tensor input, bool unbiased=True)
-    Computes the variance and the mean of all elements. `unbiased` applies Bessel's correction: the
-    divisor is one less than the number of elements.
+    Computes the variance and the mean of all elements. `unbiased` (default) applies Bessel's
+    correction: the divisor is one less than the number of elements, so that a single element
+    returns NaN.
 
     var_mean(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
     Computes the variance and the mean over `dim`. `unbiased` applies Bessel's correction: the
@@ -6839,8 +9020,13 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
+    Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
+    for complex; `mean`: the dtype of `input`.
+
     >>> torch.var_mean(torch.tensor([1.0, 3]))
     (tensor(2.), tensor(2.))
+    >>> torch.var_mean(torch.tensor([1., 2., 6.]), correction=0)
+    (tensor(4.6667), tensor(3.))
     """
 
 
@@ -6857,7 +9043,15 @@ def norm(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
     Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc"
     (nuclear) the sum of the singular values of the matrices in two dimensions.
 
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.norm(p=None,
+    dim=None, keepdim=False, *, dtype=None)`.
+
     >>> torch.norm(torch.tensor([3., 4.]), 2)
+    tensor(5.)
+    >>> torch.norm(torch.tensor([3., 4.]), 'fro')
     tensor(5.)
     """
 
@@ -6868,6 +9062,11 @@ def amax(input, dim=(), keepdim=False, *, out=None):
     list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
     dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
     evenly among equal maxima.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.amax(dim=(),
+    keepdim=False)`.
 
     >>> torch.amax(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([3, 4])
@@ -6881,6 +9080,11 @@ def amin(input, dim=(), keepdim=False, *, out=None):
     dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
     evenly among equal minima.
 
+    Dtypes: bool, integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.amin(dim=(),
+    keepdim=False)`.
+
     >>> torch.amin(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([1, 2])
     """
@@ -6891,15 +9095,26 @@ def max(input, dim=None, keepdim=False, other=None, *, out=None):
     """max(Tensor input)
     Computes the maximum of all elements; NaN propagates. A tensor without elements is an error.
 
+    Dtypes: bool, integers and floats. Result: the dtype of `input`.
+
     max(Tensor input, int dim, bool keepdim=False)
     Computes the maximum along `dim`, and the int64 index of its first occurrence. NaN propagates.
-    `keepdim` keeps the reduced dimension with size 1.
+    `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
+
+    Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     max(Tensor input, Tensor other)
     Computes the element-wise maximum of two tensors. Alias of `maximum`.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.max(dim=None, keepdim=False, other=None)`.
+
     >>> torch.max(torch.tensor([1, 4, 3]))
     tensor(4)
+    >>> torch.max(torch.tensor([[1, 4], [3, 2]]), 0)[1]
+    tensor([1, 0])
     """
 
 
@@ -6908,22 +9123,38 @@ def min(input, dim=None, keepdim=False, other=None, *, out=None):
     """min(Tensor input)
     Computes the minimum of all elements; NaN propagates. A tensor without elements is an error.
 
+    Dtypes: bool, integers and floats. Result: the dtype of `input`.
+
     min(Tensor input, int dim, bool keepdim=False)
     Computes the minimum along `dim`, and the int64 index of its first occurrence. NaN propagates.
-    `keepdim` keeps the reduced dimension with size 1.
+    `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
+
+    Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     min(Tensor input, Tensor other)
     Computes the element-wise minimum of two tensors. Alias of `minimum`.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.min(dim=None, keepdim=False, other=None)`.
+
     >>> torch.min(torch.tensor([1, 4, 3]))
     tensor(1)
+    >>> torch.min(torch.tensor([[1, 4], [3, 2]]), 0)[1]
+    tensor([0, 1])
     """
 
 
 @_operator("aminmax", results="min max")
 def aminmax(input, *, dim=None, keepdim=False, out=None):
-    """Computes the minimum and the maximum along `dim`, or of all elements. `keepdim` keeps the
-    reduced dimension with size 1.
+    """Computes the minimum and the maximum along `dim`, or of all elements. NaN propagates, and no
+    elements are an error. `keepdim` keeps the reduced dimension with size 1.
+
+    Dtypes: bool, integers and floats. Results: the dtype of `input`.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.aminmax(*,
+    dim=None, keepdim=False)`.
 
     >>> torch.aminmax(torch.tensor([1, 4, 3])).max
     tensor(4)
@@ -6934,7 +9165,12 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 def argmax(input, dim=None, keepdim=False, *, out=None):
     """Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
     index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
-    size 1.
+    size 1. No elements are an error.
+
+    Dtypes: integers and floats. Result: int64.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.argmax(dim=None,
+    keepdim=False)`.
 
     >>> torch.argmax(torch.tensor([1, 4, 3]))
     tensor(1)
@@ -6945,7 +9181,12 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
 def argmin(input, dim=None, keepdim=False, *, out=None):
     """Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
     index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
-    size 1.
+    size 1. No elements are an error.
+
+    Dtypes: integers and floats. Result: int64.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.argmin(dim=None,
+    keepdim=False)`.
 
     >>> torch.argmin(torch.tensor([1, 4, 3]))
     tensor(0)
@@ -6957,6 +9198,11 @@ def floor(input, *, out=None):
     """Rounds each element down to an integer. Integers are returned unchanged; bool and complex
     numbers are an error.
 
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.floor()`, in
+    place `Tensor.floor_()`.
+
     >>> torch.floor(torch.tensor([1.5, -1.5]))
     tensor([ 1., -2.])
     """
@@ -6967,9 +9213,11 @@ def floor_(input):
     """Rounds each element down to an integer. Integers are returned unchanged; bool and complex
     numbers are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.floor(torch.tensor([1.5, -1.5]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([1.5, -1.5]).floor_()
     tensor([ 1., -2.])
     """
 
@@ -6978,6 +9226,11 @@ def floor_(input):
 def ceil(input, *, out=None):
     """Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
     are an error.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.ceil()`, in
+    place `Tensor.ceil_()`.
 
     >>> torch.ceil(torch.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
@@ -6989,9 +9242,11 @@ def ceil_(input):
     """Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
     are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.ceil(torch.tensor([1.5, -1.5]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([1.5, -1.5]).ceil_()
     tensor([ 2., -1.])
     """
 
@@ -7000,6 +9255,11 @@ def ceil_(input):
 def trunc(input, *, out=None):
     """Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
     bool and complex numbers are an error.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.trunc()`, in
+    place `Tensor.trunc_()`.
 
     >>> torch.trunc(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -7011,9 +9271,11 @@ def trunc_(input):
     """Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
     bool and complex numbers are an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.trunc(torch.tensor([1.5, -1.5]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([1.5, -1.5]).trunc_()
     tensor([ 1., -1.])
     """
 
@@ -7024,6 +9286,11 @@ def fix(input, *, out=None):
     bool and complex numbers are an error.
 
     Alias of `trunc`.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.fix()`, in place
+    `Tensor.fix_()`.
 
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -7037,9 +9304,11 @@ def fix_(input):
 
     Alias of `trunc`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.fix(torch.tensor([1.5, -1.5]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([1.5, -1.5]).fix_()
     tensor([ 1., -1.])
     """
 
@@ -7049,6 +9318,11 @@ def round(input, *, decimals=0, out=None):
     """Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
     negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
     `decimals` must be 0 for them.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.round(*,
+    decimals=0)`, in place `Tensor.round_(*, decimals=0)`.
 
     >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
@@ -7063,11 +9337,13 @@ def round_(input, *, decimals=0):
     negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
     `decimals` must be 0 for them.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([0.5, 1.5, -2.6]).round_()
     tensor([ 0.,  2., -3.])
-    >>> torch.round(torch.tensor([1.234]), decimals=2)
+    >>> torch.tensor([1.234]).round_(decimals=2)
     tensor([1.2300])
     """
 
@@ -7076,6 +9352,11 @@ def round_(input, *, decimals=0):
 def frac(input, *, out=None):
     """Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
     error.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.frac()`, in
+    place `Tensor.frac_()`.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
@@ -7087,9 +9368,11 @@ def frac_(input):
     """Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
     error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.frac(torch.tensor([1.5, -2.25]))
+    Dtypes: floats.
+
+    >>> torch.tensor([1.5, -2.25]).frac_()
     tensor([ 0.5000, -0.2500])
     """
 
@@ -7106,8 +9389,15 @@ def clamp(input, min=None, max=None, *, out=None):
     take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
     the result is `max`.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.clamp(min=None,
+    max=None)`, in place `Tensor.clamp_(min=None, max=None)`.
+
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
+    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
     """
 
 
@@ -7123,11 +9413,15 @@ def clamp_(input, min=None, max=None):
     take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
     the result is `max`.
 
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    Modifies `input` in place.
+    Dtypes: bool, integers and floats.
 
-    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    >>> torch.tensor([1., 5.]).clamp_(torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
+    >>> torch.tensor([-1., 0.5, 3.]).clamp_(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
     """
 
 
@@ -7146,6 +9440,11 @@ def clip(input, min=None, max=None, *, out=None):
     the result is `max`.
 
     Alias of `clamp`.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.clip(min=None,
+    max=None)`, in place `Tensor.clip_(min=None, max=None)`.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -7168,10 +9467,12 @@ def clip_(input, min=None, max=None):
 
     Alias of `clamp`.
 
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    Modifies `input` in place.
+    Dtypes: bool, integers and floats.
 
-    >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    >>> torch.tensor([1., 5.]).clip_(torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
 
@@ -7179,6 +9480,11 @@ def clip_(input, min=None, max=None):
 @_operator("clamp_min")
 def clamp_min(input, min, *, out=None):
     """Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.clamp_min(min)`,
+    in place `Tensor.clamp_min_(min)`.
 
     >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
     tensor([1., 3.])
@@ -7189,9 +9495,12 @@ def clamp_min(input, min, *, out=None):
 def clamp_min_(input, min):
     """Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([-1., 3.]).clamp_min_(1)
     tensor([1., 3.])
     """
 
@@ -7199,6 +9508,11 @@ def clamp_min_(input, min):
 @_operator("clamp_max")
 def clamp_max(input, max, *, out=None):
     """Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.clamp_max(max)`,
+    in place `Tensor.clamp_max_(max)`.
 
     >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
     tensor([-1.,  1.])
@@ -7209,9 +9523,12 @@ def clamp_max(input, max, *, out=None):
 def clamp_max_(input, max):
     """Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([-1., 3.]).clamp_max_(1)
     tensor([-1.,  1.])
     """
 
@@ -7220,6 +9537,10 @@ def clamp_max_(input, max):
 def maximum(input, other, *, out=None):
     """Computes the maximum of `input` and `other`, element by element. Shapes are broadcast. NaN
     propagates.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.maximum(other)`.
 
     >>> torch.maximum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., nan])
@@ -7231,6 +9552,10 @@ def minimum(input, other, *, out=None):
     """Computes the minimum of `input` and `other`, element by element. Shapes are broadcast. NaN
     propagates.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.minimum(other)`.
+
     >>> torch.minimum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., nan])
     """
@@ -7240,6 +9565,10 @@ def minimum(input, other, *, out=None):
 def fmax(input, other, *, out=None):
     """Computes the maximum of `input` and `other`, element by element, ignoring NaN: the result is NaN
     only if both are. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.fmax(other)`.
 
     >>> torch.fmax(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., 2.])
@@ -7251,6 +9580,10 @@ def fmin(input, other, *, out=None):
     """Computes the minimum of `input` and `other`, element by element, ignoring NaN: the result is NaN
     only if both are. Shapes are broadcast.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.fmin(other)`.
+
     >>> torch.fmin(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., 2.])
     """
@@ -7258,7 +9591,11 @@ def fmin(input, other, *, out=None):
 
 @_operator("relu")
 def relu(input):
-    """Applies the rectified linear unit to each element: `max(x, 0)`.
+    """Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.relu()`, in place `Tensor.relu_()`.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -7267,20 +9604,28 @@ def relu(input):
 
 @_operator("relu", inplace=True)
 def relu_(input):
-    """Applies the rectified linear unit to each element: `max(x, 0)`.
+    """Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.relu(torch.tensor([-1., 2.]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([-1., 2.]).relu_()
     tensor([0., 2.])
     """
 
 
 @_operator("cumsum")
 def cumsum(input, dim, *, dtype=None, out=None):
-    """Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
-    uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
-    is accumulated in float64.
+    """Computes the cumulative sum along `dim`: `out[i] = input[0] + ... + input[i]`. `dtype` converts
+    elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
+    float64.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
+    bool, but uint64 for uint64, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.cumsum(dim, *,
+    dtype=None)`, in place `Tensor.cumsum_(dim, *, dtype=None)`.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -7289,22 +9634,30 @@ def cumsum(input, dim, *, dtype=None, out=None):
 
 @_operator("cumsum", inplace=True)
 def cumsum_(input, dim, *, dtype=None):
-    """Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
-    uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
-    is accumulated in float64.
+    """Computes the cumulative sum along `dim`: `out[i] = input[0] + ... + input[i]`. `dtype` converts
+    elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
+    float64.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2, 3]).cumsum_(0)
     tensor([1, 3, 6])
     """
 
 
 @_operator("cumprod")
 def cumprod(input, dim, *, dtype=None, out=None):
-    """Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
-    for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
-    float32 is accumulated in float64.
+    """Computes the cumulative product along `dim`: `out[i] = input[0] * ... * input[i]`. `dtype`
+    converts elements first. In place the dtype is unchanged, and bool is an error. float32 is
+    accumulated in float64.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
+    bool, but uint64 for uint64, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.cumprod(dim, *,
+    dtype=None)`, in place `Tensor.cumprod_(dim, *, dtype=None)`.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -7313,13 +9666,15 @@ def cumprod(input, dim, *, dtype=None, out=None):
 
 @_operator("cumprod", inplace=True)
 def cumprod_(input, dim, *, dtype=None):
-    """Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
-    for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
-    float32 is accumulated in float64.
+    """Computes the cumulative product along `dim`: `out[i] = input[0] * ... * input[i]`. `dtype`
+    converts elements first. In place the dtype is unchanged, and bool is an error. float32 is
+    accumulated in float64.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2, 3]).cumprod_(0)
     tensor([1, 2, 6])
     """
 
@@ -7328,6 +9683,11 @@ def cumprod_(input, dim, *, dtype=None):
 def cummax(input, dim, *, out=None):
     """Computes the cumulative maximum along `dim`, and the int64 index of its last occurrence so far.
     NaN propagates to all following values.
+
+    Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.cummax(dim)`.
 
     >>> torch.cummax(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 3, 3])
@@ -7339,6 +9699,11 @@ def cummin(input, dim, *, out=None):
     """Computes the cumulative minimum along `dim`, and the int64 index of its last occurrence so far.
     NaN propagates to all following values.
 
+    Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.cummin(dim)`.
+
     >>> torch.cummin(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 2, 1])
     """
@@ -7346,7 +9711,13 @@ def cummin(input, dim, *, out=None):
 
 @_operator("logcumsumexp")
 def logcumsumexp(input, dim, *, out=None):
-    """Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow.
+    """Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow:
+    `out[i] = log(exp(input[0]) + ... + exp(input[i]))`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.logcumsumexp(dim)`.
 
     >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
     tensor([0.0000, 0.6931])
@@ -7356,8 +9727,13 @@ def logcumsumexp(input, dim, *, out=None):
 @_operator("logsumexp")
 def logsumexp(input, dim, keepdim=False, *, out=None):
     """Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
-    overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
-    reduced dimensions with size 1.
+    overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
+
+    Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
+    dtype of `input`; the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.logsumexp(dim,
+    keepdim=False)`.
 
     >>> torch.logsumexp(torch.tensor([0., 0.]), 0)
     tensor(0.6931)
@@ -7367,7 +9743,13 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 @_operator("softmax")
 def softmax(input, dim, dtype=None, *, out=None):
     """Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first;
+    integers and bool require it.
+
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.softmax(dim,
+    dtype=None)`.
 
     >>> torch.softmax(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
@@ -7377,7 +9759,12 @@ def softmax(input, dim, dtype=None, *, out=None):
 @_operator("log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
     """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-    overflow or cancellation. `dtype` converts elements first.
+    overflow or cancellation. `dtype` converts elements first; integers and bool require it.
+
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.log_softmax(dim,
+    dtype=None)`.
 
     >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
@@ -7388,11 +9775,16 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 def sort(input, dim=-1, descending=False, *, out=None, stable=None):
     """sort(Tensor input, int dim=-1, bool descending=False)
     Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
-    values and their int64 indices in `input`. The sort is stable; NaN counts as the largest value.
+    values and their indices in `input`. The sort is stable; NaN counts as the largest value.
 
     sort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
     Sorts the elements along `dim`. Equivalent to `sort`, which is always stable; `stable` is
     ignored.
+
+    Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.sort(dim=-1,
+    descending=False, *, stable=None)`.
 
     >>> torch.sort(torch.tensor([3, 1, 2]))[0]
     tensor([1, 2, 3])
@@ -7402,11 +9794,16 @@ def sort(input, dim=-1, descending=False, *, out=None, stable=None):
 @_operator("argsort argsort.stable")
 def argsort(input, dim=-1, descending=False, *, stable=None):
     """argsort(Tensor input, int dim=-1, bool descending=False)
-    Returns the int64 indices that sort `input` along `dim`.
+    Returns the indices that sort `input` along `dim` in ascending order, or in `descending` order.
+    The sort is stable; NaN counts as the largest value.
 
     argsort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
-    Returns the int64 indices that sort `input` along `dim`. Equivalent to `argsort`, which is always
+    Returns the indices that sort `input` along `dim`. Equivalent to `argsort`, which is always
     stable; `stable` is ignored.
+
+    Dtypes: bool, integers and floats. Result: int64.
+
+    It is also a method, `Tensor.argsort(dim=-1, descending=False, *, stable=None)`.
 
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
@@ -7417,6 +9814,10 @@ def argsort(input, dim=-1, descending=False, *, stable=None):
 def msort(input, *, out=None):
     """Sorts the elements along the first dimension in ascending order.
 
+    Dtypes: bool, integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.msort()`.
+
     >>> torch.msort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 3])
     """
@@ -7425,8 +9826,13 @@ def msort(input, *, out=None):
 @_operator("topk", results="values indices")
 def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
     """Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
-    int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. `k`
-    must not exceed the size of the dimension.
+    int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A
+    `k` that exceeds the size of the dimension is an error. NaN counts as the largest value.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.topk(k,
+    dim=-1, largest=True, sorted=True)`.
 
     >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
     tensor([3, 2])
@@ -7437,11 +9843,18 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
 def median(input, dim=None, keepdim=False, *, out=None):
     """median(Tensor input)
     Computes the median of all elements: the lower one for an even number of elements. NaN
-    propagates.
+    propagates; the median of no elements is NaN.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
 
     median(Tensor input, int dim, bool keepdim=False)
     Computes the median along `dim`, the lower one for an even number of elements, and its int64
     index. NaN propagates. `keepdim` keeps the reduced dimension with size 1.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.median(dim=None, keepdim=False)`.
 
     >>> torch.median(torch.tensor([3, 1, 2]))
     tensor(2)
@@ -7454,9 +9867,16 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
     Computes the median of all elements that are not NaN: the lower one for an even number of
     elements.
 
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
     nanmedian(Tensor input, int dim, bool keepdim=False)
     Computes the median of the elements along `dim` that are not NaN, the lower one for an even
     number of elements, and its int64 index. `keepdim` keeps the reduced dimension with size 1.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.nanmedian(dim=None, keepdim=False)`.
 
     >>> torch.nanmedian(torch.tensor([3, 1, 2]))
     tensor(2)
@@ -7466,7 +9886,13 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
 @_operator("kthvalue", results="values indices")
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     """Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
-    as the largest value. `keepdim` keeps the reduced dimension with size 1.
+    as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced dimension with
+    size 1.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.kthvalue(k,
+    dim=-1, keepdim=False)`.
 
     >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)[0]
     tensor(2)
@@ -7477,7 +9903,12 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
 def mode(input, dim=-1, keepdim=False, *, out=None):
     """Computes the mode along `dim`: the most frequent element, the smallest of several, and the int64
     index of an occurrence. NaN is not equal to NaN. `keepdim` keeps the reduced dimension with size
-    1.
+    1. A dimension of size 0 is an error.
+
+    Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.mode(dim=-1,
+    keepdim=False)`.
 
     >>> torch.mode(torch.tensor([2, 1, 2]))[0]
     tensor(2)
@@ -7486,11 +9917,15 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
 
 @_operator("searchsorted")
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
-    """Finds the indices in `sorted_sequence` at which the elements of `input` would be inserted to keep
-    it sorted (binary search). By default that is before equal elements, and after them with
+    """Finds the indices in `sorted_sequence` at which the elements of `input` would be inserted to
+    keep it sorted (binary search). By default that is before equal elements, and after them with
     `right`, or `side` "right". `sorted_sequence` is sorted along its last dimension, and is 1-D or
     agrees with `input` in all other dimensions; otherwise `sorter` contains the indices that sort
     it. Returns int64, or int32 with `out_int32`.
+
+    Dtypes: bool, integers and floats.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
@@ -7499,8 +9934,12 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 @_operator("bucketize")
 def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
-    """Returns the index of the bucket, between the sorted 1-D `boundaries`, of each element of `input`.
-    See `searchsorted`.
+    """Returns the index of the bucket, between the sorted 1-D `boundaries`, of each element of
+    `input`. See `searchsorted`.
+
+    Dtypes: bool, integers and floats.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
     tensor([1, 2])
@@ -7515,7 +9954,13 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
     `return_inverse` returns the int64 indices of the input elements in the result, in the shape of
     `input` (a vector with `dim`), and `return_counts` the int64 number of occurrences; they are
-    empty if not requested. Meta tensors are an error, because the shape depends on values.
+    empty if not requested.
+
+    Dtypes: bool, integers and floats. Results: `output`: the dtype of `input`; `inverse_indices`:
+    int64; `counts`: int64. Meta tensors are an error, because the result depends on values.
+
+    It is also a method, `Tensor.unique(sorted=True, return_inverse=False, return_counts=False,
+    dim=None)`.
 
     >>> torch.unique(torch.tensor([3, 1, 3]))
     tensor([1, 3])
@@ -7524,8 +9969,15 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 @_operator("unique_consecutive", results="output inverse_indices counts")
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """Removes all but the first of consecutive equal elements, or of equal slices along `dim`. The
-    other arguments are those of `unique`.
+    """Returns the elements of `input` without consecutive duplicates: removes all but the first of
+    consecutive equal elements, or of equal slices along `dim`. The other arguments are those of
+    `unique`.
+
+    Dtypes: bool, integers and floats. Results: `output`: the dtype of `input`; `inverse_indices`:
+    int64; `counts`: int64. Meta tensors are an error, because the result depends on values.
+
+    It is also a method, `Tensor.unique_consecutive(return_inverse=False, return_counts=False,
+    dim=None)`.
 
     >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
     tensor([1, 3, 1])
@@ -7536,6 +9988,10 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
     """Tests whether each element of `elements` is in `test_elements`, or is not with `invert`. Returns
     a bool tensor. dtypes are promoted; NaN is never found. `assume_unique` is ignored.
+
+    Dtypes: integers and floats. Result: bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1]))
     tensor([ True, False,  True])
@@ -7552,6 +10008,8 @@ def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, is
     floating-point indices are converted to int64. Negative indices, indices out of range, and parts
     with inconsistent shapes are an error. Duplicate entries are summed; `is_coalesced` true
     requires sorted, unique entries.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
@@ -7570,6 +10028,8 @@ def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=Non
     The tensor shares memory with the parts. Indices that are out of range, unsorted or duplicated,
     and parts with inconsistent shapes are an error.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> torch.sparse_compressed_tensor([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0], (2, 2), layout=torch.sparse_csr).to_dense()
     tensor([[1., 2.],
             [0., 3.]])
@@ -7580,6 +10040,8 @@ def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=Non
 def to_dense(input, dtype=None, *, masked_grad=None):
     """Converts a sparse tensor to a strided (dense) tensor, in `dtype` if given; missing entries are
     0. Returns a dense tensor unchanged.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.sparse_coo_tensor([[1, 1]], [3, 4], (3,)).to_dense()
     tensor([0, 7, 0])
@@ -7601,17 +10063,25 @@ def to_sparse(input, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=
     Converts a tensor to COO format with `sparse_dim` sparse dimensions: entries are the slices that
     are not all 0.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
+
     >>> torch.tensor([[0, 2], [3, 0]]).to_sparse()
     tensor(indices=tensor([[0, 1],
                            [1, 0]]),
            values=tensor([2, 3]),
            size=(2, 2), nnz=2, layout=torch.sparse_coo)
+    >>> torch.tensor([[0, 0], [3, 0]]).to_sparse(1).values()
+    tensor([[3, 0]])
     """
 
 
 @_operator("to_sparse_coo")
 def to_sparse_coo(input, dense_dim=None):
     """Converts a tensor to COO format. The last `dense_dim` dimensions are dense.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> torch.eye(2).to_sparse_csr().to_sparse_coo().indices()
     tensor([[0, 1],
@@ -7625,6 +10095,9 @@ def to_sparse_csr(input, dense_dim=None):
     batch dimensions, which must have the same number of entries each; the last `dense_dim` are
     dense.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
+
     >>> torch.tensor([[0, 2], [3, 0]]).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
     """
@@ -7633,6 +10106,9 @@ def to_sparse_csr(input, dense_dim=None):
 @_operator("to_sparse_csc")
 def to_sparse_csc(input, dense_dim=None):
     """Converts a tensor to CSC (compressed sparse column) format. See `to_sparse_csr`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> torch.tensor([[0, 2], [3, 0]]).to_sparse_csc().row_indices()
     tensor([1, 0])
@@ -7644,6 +10120,9 @@ def to_sparse_bsr(input, blocksize, dense_dim=None):
     """Converts a tensor to BSR (block compressed sparse row) format, with the blocks of size
     `blocksize` that are not all 0. See `to_sparse_csr`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
+
     >>> torch.eye(4).to_sparse_bsr((2, 2)).values().shape
     torch.Size([2, 2, 2])
     """
@@ -7654,6 +10133,9 @@ def to_sparse_bsc(input, blocksize, dense_dim=None):
     """Converts a tensor to BSC (block compressed sparse column) format, with the blocks of size
     `blocksize` that are not all 0. See `to_sparse_csr`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
+
     >>> torch.eye(4).to_sparse_bsc((2, 2)).row_indices()
     tensor([0, 1])
     """
@@ -7662,7 +10144,9 @@ def to_sparse_bsc(input, blocksize, dense_dim=None):
 @_operator("coalesce")
 def coalesce(input):
     """Coalesces a COO tensor: sorts its entries in row-major order and sums duplicates. Returns a
-    coalesced tensor unchanged.
+    coalesced tensor unchanged. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.sparse_coo_tensor([[1, 0, 1]], [3, 4, 5], (2,)).coalesce().values()
     tensor([4, 8])
@@ -7671,7 +10155,10 @@ def coalesce(input):
 
 @_operator("is_coalesced")
 def is_coalesced(input):
-    """Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique.
+    """Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique. Other
+    layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse().is_coalesced()
     True
@@ -7681,7 +10168,9 @@ def is_coalesced(input):
 @_operator("indices")
 def indices(input):
     """Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
-    with the tensor.
+    with the tensor. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse().indices()
     tensor([[0, 1],
@@ -7691,7 +10180,10 @@ def indices(input):
 
 @_operator("values")
 def values(input):
-    """Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
+    """Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced. Strided
+    tensors are an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.eye(2).to_sparse_csr().values()
     tensor([1., 1.])
@@ -7700,18 +10192,26 @@ def values(input):
 
 @_operator("coo_indices")
 def coo_indices(input):
-    """Returns the indices of a COO tensor, coalesced or not."""
+    """Returns the indices of a COO tensor, coalesced or not.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("coo_values")
 def coo_values(input):
-    """Returns the values of a COO tensor, coalesced or not."""
+    """Returns the values of a COO tensor, coalesced or not.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+    """
 
 
 @_operator("crow_indices")
 def crow_indices(input):
     """Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-    nnz. Shares memory with the tensor.
+    nnz. Shares memory with the tensor. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
@@ -7721,7 +10221,9 @@ def crow_indices(input):
 @_operator("col_indices")
 def col_indices(input):
     """Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
-    the tensor.
+    the tensor. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse_csr().col_indices()
     tensor([0, 1])
@@ -7731,7 +10233,9 @@ def col_indices(input):
 @_operator("ccol_indices")
 def ccol_indices(input):
     """Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-    by nnz. Shares memory with the tensor.
+    by nnz. Shares memory with the tensor. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse_csc().ccol_indices()
     tensor([0, 1, 2])
@@ -7741,7 +10245,9 @@ def ccol_indices(input):
 @_operator("row_indices")
 def row_indices(input):
     """Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with
-    the tensor.
+    the tensor. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse_csc().row_indices()
     tensor([0, 1])
@@ -7751,6 +10257,8 @@ def row_indices(input):
 @_operator("sparse_dim")
 def sparse_dim(input):
     """Returns the number of sparse dimensions; 0 for a dense tensor.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse().sparse_dim()
     2
@@ -7762,6 +10270,8 @@ def dense_dim(input):
     """Returns the number of dense dimensions of a sparse tensor, those of each entry; all dimensions
     of a dense tensor.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> torch.ones(2).dense_dim()
     1
     """
@@ -7770,7 +10280,10 @@ def dense_dim(input):
 @_operator("nnz")
 def nnz(input):
     """Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
-    stored zeros. For a batch, it is the number of each batch element.
+    stored zeros. For a batch, it is the number of each batch element. Strided tensors are an error;
+    see `count_nonzero`.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse().nnz()
     2
@@ -7779,8 +10292,10 @@ def nnz(input):
 
 @_operator("sparse_mask")
 def sparse_mask(input, mask):
-    """Returns the elements of `input` at the indices of the sparse tensor `mask`, of the same shape, in
-    the layout of `mask`.
+    """Returns the elements of `input` at the indices of the sparse tensor `mask`, of the same shape,
+    in the layout of `mask`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse_csr()).values()
     tensor([1., 1.])
@@ -7793,6 +10308,8 @@ def sparse_resize_(input, size, sparse_dim, dense_dim):
     dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
     0.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> torch.eye(2).to_sparse().sparse_resize_((3, 2), 2, 0).shape
     torch.Size([3, 2])
     """
@@ -7802,6 +10319,8 @@ def sparse_resize_(input, size, sparse_dim, dense_dim):
 def sparse_resize_and_clear_(input, size, sparse_dim, dense_dim):
     """Changes the shape and the numbers of sparse and dense dimensions of a COO tensor, in place, and
     removes all entries.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.eye(2).to_sparse().sparse_resize_and_clear_((3,), 1, 0).nnz()
     0
@@ -7814,6 +10333,10 @@ def resize_as_sparse_(input, the_template):
     tensor as `sparse_resize_` does; a compressed tensor also takes the indices of the template, and
     keeps its values if they have the same shape, otherwise they are 0.
 
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.resize_as_sparse_(the_template)`.
+
     >>> torch.eye(2).to_sparse().resize_as_sparse_(torch.eye(3).to_sparse()).shape
     torch.Size([3, 3])
     """
@@ -7821,13 +10344,20 @@ def resize_as_sparse_(input, the_template):
 
 @_operator("mark_coalesced_")
 def mark_coalesced_(input, coalesced):
-    """Marks a COO tensor as coalesced or not. An error if its entries are not sorted and unique."""
+    """Marks a COO tensor as coalesced or not. An error if its entries are not sorted and unique.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("smm")
 def smm(input, mat2):
-    """Computes the product of a sparse matrix and a strided matrix, in COO format, with all elements
-    of the rows in which `input` has entries.
+    """Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
+    elements of the rows in which `input` has entries.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.smm(mat2)`.
 
     >>> torch.smm(torch.tensor([[0., 2.], [0., 0.]]).to_sparse(), torch.ones(2, 2)).values()
     tensor([2., 2.])
@@ -7836,8 +10366,14 @@ def smm(input, mat2):
 
 @_operator("sspaddmm")
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """Computes `beta * input + alpha * (mat1 @ mat2)` for sparse `input` and `mat1` and a strided
-    `mat2`, in COO format, with all elements of the rows in which `mat1` has entries.
+    """Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
+    input + alpha * (mat1 @ mat2)` for sparse `input` and `mat1` and a strided `mat2`. Returns a COO
+    tensor with all elements of the rows in which `mat1` has entries.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sspaddmm(mat1,
+    mat2, *, beta=1, alpha=1)`.
 
     >>> s = torch.tensor([[0., 2.], [0., 0.]]).to_sparse()
     >>> torch.sspaddmm(s, s, torch.ones(2, 2)).to_dense()
@@ -7848,8 +10384,12 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("hspmm")
 def hspmm(mat1, mat2, *, out=None):
-    """Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor, with one
-    sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+    """Computes the matrix product of a sparse matrix and a strided matrix as a hybrid COO tensor, with
+    one sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `mat1`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.hspmm(torch.tensor([[0., 2.], [0., 0.]]).to_sparse(), torch.ones(2, 2)).values()
     tensor([[2., 2.]])
@@ -7858,7 +10398,12 @@ def hspmm(mat1, mat2, *, out=None):
 
 @_operator("saddmm")
 def saddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """Computes `beta * input + alpha * (mat1 @ mat2)` for sparse matrices. Alias of `sspaddmm`.
+    """Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
+    input + alpha * (mat1 @ mat2)`. Alias of `sspaddmm`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> s = torch.eye(2).to_sparse()
     >>> torch.saddmm(s, s, torch.ones(2, 2)).to_dense()
@@ -7872,6 +10417,10 @@ def hsmm(mat1, mat2, *, out=None):
     """Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor. Alias of
     `hspmm`.
 
+    Dtypes: integers, floats and complex. Result: the dtype of `mat1`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.hsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).values()
     tensor([[1.],
             [1.]])
@@ -7880,7 +10429,12 @@ def hsmm(mat1, mat2, *, out=None):
 
 @_operator("dsmm")
 def dsmm(input, mat2, *, out=None):
-    """Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
+    """Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
+    Alias of `mm`.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[1.],
@@ -7893,6 +10447,8 @@ def csr_spmm(crow_indices, col_indices, values, mat):
     """Computes the product of a sparse matrix, given by the parts of its CSR format, and a dense
     vector or matrix of the same dtype. The indices are both int32 or int64; without `values` all
     entries are 1. An index out of range is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `values`.
     """
 
 
@@ -7901,6 +10457,8 @@ def csr_sddmm(crow_indices, col_indices, mat1, mat2):
     """Computes the elements of `mat1 @ mat2.T` at the entries of a sparse matrix, given by the indices
     of its CSR format, both int32 or int64. The matrices have the same dtype. An index out of range
     is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `mat1`.
     """
 
 
@@ -7909,6 +10467,9 @@ def csr_spgemm(crow_indices, col_indices, values, other_crow, other_col, other_v
     """Computes the product of two sparse matrices of the same dtype, given by the parts of their CSR
     format; the second has `columns` columns. Returns int64 indices, sorted within each row, and
     values. An index out of range is an error.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
     """
 
 
@@ -7917,13 +10478,22 @@ def csr_spadd(crow_indices, col_indices, values, other_crow, other_col, other_va
     """Computes the sum of two sparse matrices of the same dtype, given by the parts of their CSR
     format, with `columns` columns. Returns int64 indices, sorted within each row, and values.
     Indices out of range or unsorted are an error.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
     """
 
 
 @_operator("erf")
 def erf(input, *, out=None):
-    """Computes the error function of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+    from 0 to x.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.erf()`, in place
+    `Tensor.erf_()`.
 
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -7932,12 +10502,15 @@ def erf(input, *, out=None):
 
 @_operator("erf", inplace=True)
 def erf_(input):
-    """Computes the error function of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+    from 0 to x.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.erf(torch.tensor([0., 1.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0., 1.]).erf_()
     tensor([0.0000, 0.8427])
     """
 
@@ -7945,7 +10518,12 @@ def erf_(input):
 @_operator("erfc")
 def erfc(input, *, out=None):
     """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.erfc()`, in
+    place `Tensor.erfc_()`.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -7955,19 +10533,27 @@ def erfc(input, *, out=None):
 @_operator("erfc", inplace=True)
 def erfc_(input):
     """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-    Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.erfc(torch.tensor([0., 1.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0., 1.]).erfc_()
     tensor([1.0000, 0.1573])
     """
 
 
 @_operator("erfinv")
 def erfinv(input, *, out=None):
-    """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-    are converted to the default dtype.
+    """Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
+    -1 and 1, and NaN outside of [-1, 1].
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.erfinv()`, in
+    place `Tensor.erfinv_()`.
 
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -7976,20 +10562,29 @@ def erfinv(input, *, out=None):
 
 @_operator("erfinv", inplace=True)
 def erfinv_(input):
-    """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-    are converted to the default dtype.
+    """Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
+    -1 and 1, and NaN outside of [-1, 1].
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.erfinv(torch.tensor([0., 0.5]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0., 0.5]).erfinv_()
     tensor([0.0000, 0.4769])
     """
 
 
 @_operator("lgamma")
 def lgamma(input, *, out=None):
-    """Computes the natural logarithm of the absolute value of the gamma function of each element.
-    Integers and bool are converted to the default dtype.
+    """Computes the natural logarithm of the absolute value of the gamma function of each element:
+    `log(|gamma(x)|)`; inf for 0 and negative integers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.lgamma()`, in
+    place `Tensor.lgamma_()`.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -7998,12 +10593,15 @@ def lgamma(input, *, out=None):
 
 @_operator("lgamma", inplace=True)
 def lgamma_(input):
-    """Computes the natural logarithm of the absolute value of the gamma function of each element.
-    Integers and bool are converted to the default dtype.
+    """Computes the natural logarithm of the absolute value of the gamma function of each element:
+    `log(|gamma(x)|)`; inf for 0 and negative integers.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.lgamma(torch.tensor([0.5, 5.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0.5, 5.]).lgamma_()
     tensor([0.5724, 3.1781])
     """
 
@@ -8011,7 +10609,13 @@ def lgamma_(input):
 @_operator("digamma")
 def digamma(input, *, out=None):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-    element. Integers and bool are converted to the default dtype.
+    element; -inf for 0, and NaN for negative integers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.digamma()`, in
+    place `Tensor.digamma_()`.
 
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -8021,19 +10625,28 @@ def digamma(input, *, out=None):
 @_operator("digamma", inplace=True)
 def digamma_(input):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-    element. Integers and bool are converted to the default dtype.
+    element; -inf for 0, and NaN for negative integers.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.digamma(torch.tensor([0.5, 5.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0.5, 5.]).digamma_()
     tensor([-1.9635,  1.5061])
     """
 
 
 @_operator("i0")
 def i0(input, *, out=None):
-    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-    bool are converted to the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+    of `(x / 2)**(2 * k) / k!**2` over k >= 0.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.i0()`, in place
+    `Tensor.i0_()`.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -8042,12 +10655,15 @@ def i0(input, *, out=None):
 
 @_operator("i0", inplace=True)
 def i0_(input):
-    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-    bool are converted to the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+    of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.i0(torch.tensor([0., 1.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0., 1.]).i0_()
     tensor([1.0000, 1.2661])
     """
 
@@ -8055,7 +10671,12 @@ def i0_(input):
 @_operator("sinc")
 def sinc(input, *, out=None):
     """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.sinc()`, in
+    place `Tensor.sinc_()`.
 
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -8065,19 +10686,27 @@ def sinc(input, *, out=None):
 @_operator("sinc", inplace=True)
 def sinc_(input):
     """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-    Integers and bool are converted to the default dtype.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.sinc(torch.tensor([0., 0.5]))
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([0., 0.5]).sinc_()
     tensor([1.0000, 0.6366])
     """
 
 
 @_operator("logit")
 def logit(input, eps=None, *, out=None):
-    """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
-    [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
+    """Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+    elements are clamped to [eps, 1 - eps] first.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.logit(eps=None)`, in place `Tensor.logit_(eps=None)`.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -8086,12 +10715,15 @@ def logit(input, eps=None, *, out=None):
 
 @_operator("logit", inplace=True)
 def logit_(input, eps=None):
-    """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
-    [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
+    """Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+    elements are clamped to [eps, 1 - eps] first.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.logit(torch.tensor([0.25, 0.5]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0.25, 0.5]).logit_()
     tensor([-1.0986,  0.0000])
     """
 
@@ -8099,7 +10731,12 @@ def logit_(input, eps=None):
 @_operator("polygamma")
 def polygamma(n, input, *, out=None):
     """Computes the polygamma function of each element: the `n`-th derivative of the digamma function,
-    n >= 0. Integers and bool are converted to the default dtype.
+    n >= 0.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
@@ -8109,7 +10746,14 @@ def polygamma(n, input, *, out=None):
 @_operator("mvlgamma")
 def mvlgamma(input, p, *, out=None):
     """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-    element. Integers and bool are converted to the default dtype.
+    element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+    - 1.
+
+    Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers and
+    bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.mvlgamma(p)`, in
+    place `Tensor.mvlgamma_(p)`.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -8119,19 +10763,29 @@ def mvlgamma(input, p, *, out=None):
 @_operator("mvlgamma", inplace=True)
 def mvlgamma_(input, p):
     """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-    element. Integers and bool are converted to the default dtype.
+    element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+    - 1.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
+    Dtypes: floats.
+
+    >>> torch.tensor([2., 3.]).mvlgamma_(2)
     tensor([0.4516, 1.5502])
     """
 
 
 @_operator("igamma")
 def igamma(input, other, *, out=None):
-    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by element;
-    NaN for negative arguments. Shapes are broadcast.
+    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by
+    element: the integral of `t**(input - 1) * exp(-t)` from 0 to `other`, divided by
+    `gamma(input)`; NaN for negative arguments. Shapes are broadcast.
+
+    Dtypes: floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.igamma(other)`,
+    in place `Tensor.igamma_(other)`.
 
     >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
@@ -8140,20 +10794,29 @@ def igamma(input, other, *, out=None):
 
 @_operator("igamma", inplace=True)
 def igamma_(input, other):
-    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by element;
-    NaN for negative arguments. Shapes are broadcast.
+    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by
+    element: the integral of `t**(input - 1) * exp(-t)` from 0 to `other`, divided by
+    `gamma(input)`; NaN for negative arguments. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([2.]).igamma_(torch.tensor([1.]))
     tensor([0.2642])
     """
 
 
 @_operator("igammac")
 def igammac(input, other, *, out=None):
-    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by element;
-    NaN for negative arguments. Shapes are broadcast.
+    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
+    element: `1 - igamma(input, other)`; NaN for negative arguments. Shapes are broadcast.
+
+    Dtypes: floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.igammac(other)`,
+    in place `Tensor.igammac_(other)`.
 
     >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -8162,20 +10825,28 @@ def igammac(input, other, *, out=None):
 
 @_operator("igammac", inplace=True)
 def igammac_(input, other):
-    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by element;
-    NaN for negative arguments. Shapes are broadcast.
+    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
+    element: `1 - igamma(input, other)`; NaN for negative arguments. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([2.]).igammac_(torch.tensor([1.]))
     tensor([0.7358])
     """
 
 
 @_operator("logaddexp")
 def logaddexp(input, other, *, out=None):
-    """Computes `log(exp(input) + exp(other))`, element by element, without overflow. Shapes are
-    broadcast.
+    """Computes the logarithm of the sum of exponentials, element by element, without overflow:
+    `log(exp(input) + exp(other))`. Shapes are broadcast.
+
+    Dtypes: floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.logaddexp(other)`.
 
     >>> torch.logaddexp(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.3133])
@@ -8184,7 +10855,13 @@ def logaddexp(input, other, *, out=None):
 
 @_operator("logaddexp2")
 def logaddexp2(input, other, *, out=None):
-    """Computes `log2(2**input + 2**other)`, element by element, without overflow. Shapes are broadcast.
+    """Computes the base-2 logarithm of the sum of powers of 2, element by element, without overflow:
+    `log2(2**input + 2**other)`. Shapes are broadcast.
+
+    Dtypes: floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.logaddexp2(other)`.
 
     >>> torch.logaddexp2(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.5850])
@@ -8196,6 +10873,12 @@ def xlogy(input, other, *, out=None):
     """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
     Shapes are broadcast.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.xlogy(other)`,
+    in place `Tensor.xlogy_(other)`.
+
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
     """
@@ -8206,9 +10889,13 @@ def xlogy_(input, other):
     """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
     Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([0., 2.]).xlogy_(torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
     """
 
@@ -8217,6 +10904,11 @@ def xlogy_(input, other):
 def gcd(input, other, *, out=None):
     """Computes the greatest common divisor of integers, element by element. It is nonnegative, except
     for the most negative integer with itself or 0. Shapes are broadcast.
+
+    Dtypes: integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.gcd(other)`, in
+    place `Tensor.gcd_(other)`.
 
     >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
     tensor([6, 5])
@@ -8228,16 +10920,24 @@ def gcd_(input, other):
     """Computes the greatest common divisor of integers, element by element. It is nonnegative, except
     for the most negative integer with itself or 0. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
+    Dtypes: integers.
+
+    >>> torch.tensor([12, 0]).gcd_(torch.tensor([18, 5]))
     tensor([6, 5])
     """
 
 
 @_operator("lcm")
 def lcm(input, other, *, out=None):
-    """Computes the least common multiple of integers, element by element. Shapes are broadcast.
+    """Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
+    an operand is 0. Shapes are broadcast.
+
+    Dtypes: integers. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.lcm(other)`, in
+    place `Tensor.lcm_(other)`.
 
     >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
     tensor([12,  0])
@@ -8246,11 +10946,14 @@ def lcm(input, other, *, out=None):
 
 @_operator("lcm", inplace=True)
 def lcm_(input, other):
-    """Computes the least common multiple of integers, element by element. Shapes are broadcast.
+    """Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
+    an operand is 0. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
+    Dtypes: integers.
+
+    >>> torch.tensor([4, 0]).lcm_(torch.tensor([6, 5]))
     tensor([12,  0])
     """
 
@@ -8259,6 +10962,11 @@ def lcm_(input, other):
 def nextafter(input, other, *, out=None):
     """Returns the next representable value after `input` in the direction of `other`, element by
     element. Shapes are broadcast.
+
+    Dtypes: floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.nextafter(other)`, in place `Tensor.nextafter_(other)`.
 
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.0000])
@@ -8270,17 +10978,25 @@ def nextafter_(input, other):
     """Returns the next representable value after `input` in the direction of `other`, element by
     element. Shapes are broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([1.]).nextafter_(torch.tensor([2.]))
     tensor([1.0000])
     """
 
 
 @_operator("heaviside")
 def heaviside(input, values, *, out=None):
-    """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for positive,
-    and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+    """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
+    positive, and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.heaviside(values)`, in place `Tensor.heaviside_(values)`.
 
     >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
@@ -8289,12 +11005,15 @@ def heaviside(input, values, *, out=None):
 
 @_operator("heaviside", inplace=True)
 def heaviside_(input, values):
-    """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for positive,
-    and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+    """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
+    positive, and `values` for 0. Shapes are broadcast. The dtypes must be equal.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
-    >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
+    Dtypes: bool, integers and floats.
+
+    >>> torch.tensor([-1., 0., 2.]).heaviside_(torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
 
@@ -8303,6 +11022,12 @@ def heaviside_(input, values):
 def ldexp(input, other, *, out=None):
     """Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes are
     broadcast.
+
+    Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+    default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.ldexp(other)`,
+    in place `Tensor.ldexp_(other)`.
 
     >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
     tensor([12.])
@@ -8314,9 +11039,13 @@ def ldexp_(input, other):
     """Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes are
     broadcast.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point; a promoted dtype of a higher category is an
+    error; the other operands must be broadcastable to that shape.
 
-    >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
+    Dtypes: floats and complex except complex32.
+
+    >>> torch.tensor([1.5]).ldexp_(torch.tensor([3]))
     tensor([12.])
     """
 
@@ -8325,6 +11054,10 @@ def ldexp_(input, other):
 def frexp(input, *, out=None):
     """Decomposes each element into `mantissa * 2**exponent` with 1/2 <= |mantissa| < 1. `exponent` is
     int32. 0, NaN and infinity are returned unchanged, with exponent 0.
+
+    Dtypes: floats. Results: `mantissa`: the dtype of `input`; `exponent`: int32.
+
+    `out` are the tensors that the results are written to. It is also a method, `Tensor.frexp()`.
 
     >>> torch.frexp(torch.tensor([3., 0.25]))
     torch.return_types.frexp(
@@ -8338,6 +11071,12 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     """Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
     and the smallest finite value of the dtype), in both parts of complex numbers.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.nan_to_num(nan=None, posinf=None, neginf=None)`, in place `Tensor.nan_to_num_(nan=None,
+    posinf=None, neginf=None)`.
+
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
     """
@@ -8348,16 +11087,24 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     """Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
     and the smallest finite value of the dtype), in both parts of complex numbers.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([float('nan'), 1., float('inf')]).nan_to_num_(posinf=9.)
     tensor([0., 1., 9.])
     """
 
 
 @_operator("deg2rad")
 def deg2rad(input, *, out=None):
-    """Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
+    """Converts angles from degrees to radians: `x * pi / 180`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.deg2rad()`, in
+    place `Tensor.deg2rad_()`.
 
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
@@ -8366,18 +11113,27 @@ def deg2rad(input, *, out=None):
 
 @_operator("deg2rad", inplace=True)
 def deg2rad_(input):
-    """Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
+    """Converts angles from degrees to radians: `x * pi / 180`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.deg2rad(torch.tensor([180., 90.]))
+    Dtypes: floats.
+
+    >>> torch.tensor([180., 90.]).deg2rad_()
     tensor([3.1416, 1.5708])
     """
 
 
 @_operator("rad2deg")
 def rad2deg(input, *, out=None):
-    """Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
+    """Converts angles from radians to degrees: `x * 180 / pi`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.rad2deg()`, in
+    place `Tensor.rad2deg_()`.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])
@@ -8386,11 +11142,14 @@ def rad2deg(input, *, out=None):
 
 @_operator("rad2deg", inplace=True)
 def rad2deg_(input):
-    """Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
+    """Converts angles from radians to degrees: `x * 180 / pi`.
 
-    Modifies `input` in place. Integers and bool are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
+    are an error, because the result is floating-point.
 
-    >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
+    Dtypes: floats.
+
+    >>> torch.tensor([3.1416, 1.5708]).rad2deg_()
     tensor([180.0004,  90.0002])
     """
 
@@ -8401,6 +11160,11 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     `n` times. `prepend` and `append` are concatenated to `input` first. For bool the difference is
     the logical XOR.
 
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.diff(n=1,
+    dim=-1, prepend=None, append=None)`.
+
     >>> torch.diff(torch.tensor([1, 3, 2]))
     tensor([ 2, -1])
     """
@@ -8409,11 +11173,18 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
 @_operator("trapezoid trapezoid.x")
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """trapezoid(Tensor y, *, Number dx=1, int dim=-1)
-    Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`.
+    Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
+    (y[i] + y[i + 1]) / 2`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
+    and bool.
 
     trapezoid(Tensor y, Tensor x, *, int dim=-1)
     Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are
     broadcast with `y`.
+
+    Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
+    dtype for integers and bool.
 
     >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
@@ -8426,9 +11197,15 @@ def trapz(y, x=None, *, dx=1, dim=-1):
     Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
     `trapezoid`.
 
+    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
+    and bool.
+
     trapz(Tensor y, Tensor x, *, int dim=-1)
     Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are
     broadcast with `y`. Alias of `trapezoid`.
+
+    Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
+    dtype for integers and bool.
 
     >>> torch.trapz(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
@@ -8441,9 +11218,15 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
     `dx`.
 
+    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
+    and bool.
+
     cumulative_trapezoid(Tensor y, Tensor x, *, int dim=-1)
     Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample
     points `x`, which are broadcast with `y`.
+
+    Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
+    dtype for integers and bool.
 
     >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
     tensor([ 3.0000, 10.5000])
@@ -8456,6 +11239,10 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     most two dimensions. `fweights` (integers) are the frequencies of the observations, and
     `aweights` (floats) their weights. Sums are divided by the total weight minus `correction`.
 
+    Dtypes: integers, floats and complex.
+
+    It is also a method, `Tensor.cov(*, correction=1, fweights=None, aweights=None)`.
+
     >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -8465,7 +11252,13 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 @_operator("corrcoef")
 def corrcoef(input):
     """Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
-    (columns), in [-1, 1].
+    (columns), in [-1, 1]: `R[i][j] = C[i][j] / sqrt(C[i][i] * C[j][j])` with the covariance matrix
+    C (`cov`). `input` has at most two dimensions.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    It is also a method, `Tensor.corrcoef()`.
 
     >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
@@ -8476,7 +11269,12 @@ def corrcoef(input):
 @_operator("cross")
 def cross(input, other, dim=None, *, out=None):
     """Computes the cross product of 3-element vectors along `dim` (default: the first dimension of
-    size 3). The other dimensions are broadcast.
+    size 3); another size is an error. The other dimensions are broadcast.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.cross(other,
+    dim=None)`.
 
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), 0)
     tensor([0, 0, 1])
@@ -8485,8 +11283,12 @@ def cross(input, other, dim=None, *, out=None):
 
 @_operator("trace")
 def trace(input):
-    """Computes the trace (sum of the main diagonal) of a matrix; int64 for integers, uint64 for
-    uint64.
+    """Computes the trace (sum of the main diagonal) of a matrix: `sum over i of input[i][i]`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers and bool,
+    but uint64 for uint64.
+
+    It is also a method, `Tensor.trace()`.
 
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
     tensor(5)
@@ -8495,7 +11297,13 @@ def trace(input):
 
 @_operator("dist")
 def dist(input, other, p=2):
-    """Computes the `p`-norm of `input - other`. Shapes are broadcast.
+    """Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
+    other|**p)**(1 / p)`. Shapes are broadcast.
+
+    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+    complex.
+
+    It is also a method, `Tensor.dist(other, p=2)`.
 
     >>> torch.dist(torch.tensor([1., 2.]), torch.tensor([4., 6.]))
     tensor(5.)
@@ -8504,10 +11312,14 @@ def dist(input, other, p=2):
 
 @_operator("bincount")
 def bincount(input, weights=None, minlength=0):
-    """Counts the occurrences of each value in a vector of nonnegative integers. Returns int64 counts
-    of the values from 0 to the maximum, at least `minlength` of them. With `weights` of the same
-    length, returns the sums of the weights instead, float32 for float32 weights and float64
-    otherwise.
+    """Counts the occurrences of each value in a vector of nonnegative integers; negative ones are an
+    error. Returns int64 counts of the values from 0 to the maximum, at least `minlength` of them.
+    With `weights` of the same length, returns the sums of the weights instead, float32 for float32
+    weights and float64 otherwise.
+
+    Dtypes: integers. Meta tensors are an error, because the result depends on values.
+
+    It is also a method, `Tensor.bincount(weights=None, minlength=0)`.
 
     >>> torch.bincount(torch.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
@@ -8518,7 +11330,12 @@ def bincount(input, weights=None, minlength=0):
 def histc(input, bins=100, min=0, max=0, *, out=None):
     """Computes a histogram with `bins` equal bins from `min` to `max`, or over the range of the
     elements if both are equal. NaN and elements out of range are ignored; the last bin includes
-    `max`. The result has the dtype of `input`; integers and bool are an error.
+    `max`. Integers and bool are an error, and so are `bins` below 1 and a `min` above `max`.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.histc(bins=100,
+    min=0, max=0)`.
 
     >>> torch.histc(torch.tensor([1., 2., 1.]), 4, 0, 3)
     tensor([0., 2., 1., 0.])
@@ -8536,6 +11353,11 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     histogram(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)
     Computes a histogram of `input` with the ascending bin edges `bins`, a vector of the dtype of
     `input`. See `histogram`.
+
+    Dtypes: float32 and float64. Results: the dtype of `input`.
+
+    `out` are the tensors that the results are written to. It is also a method,
+    `Tensor.histogram(bins=100, *, range=None, weight=None, density=False)`.
 
     >>> torch.histogram(torch.tensor([1., 2., 1.]), 4, range=[0., 3.])[0]
     tensor([0., 2., 1., 0.])
@@ -8555,6 +11377,8 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     Computes a multi-dimensional histogram with the ascending bin edges of each dimension given as
     vectors of the dtype of `input`. `range` is ignored. See `histogramdd`.
 
+    Dtypes: float32 and float64. Result: the dtype of `input`.
+
     >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), [2, 2])[0]
     tensor([[0., 1.],
             [1., 0.]])
@@ -8564,9 +11388,15 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 @_operator("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Computes quantiles along `dim`, or of all elements; NaN propagates. `q` is a number, or a vector
-    that becomes the first dimension of the result, of values in [0, 1]; the quantile is the value
-    at rank `q * (n - 1)` of the n sorted elements. `interpolation` between ranks is "linear"
-    (default), "lower", "higher", "nearest" or "midpoint". `input` and `q` are float32 or float64.
+    that becomes the first dimension of the result, of values in [0, 1], and others are an error;
+    the quantile is the value at rank `q * (n - 1)` of the n sorted elements. `interpolation`
+    between ranks is "linear" (default), "lower", "higher", "nearest" or "midpoint". The dtype of
+    `q` must be that of `input`. No elements are an error.
+
+    Dtypes: float32 and float64. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.quantile(q,
+    dim=None, keepdim=False, *, interpolation="linear")`.
 
     >>> torch.quantile(torch.tensor([1., 2., 4.]), 0.75)
     tensor(3.)
@@ -8577,6 +11407,11 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Computes quantiles of the elements that are not NaN, along `dim` or of all elements; NaN if
     there are none. The arguments are those of `quantile`.
+
+    Dtypes: float32 and float64. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.nanquantile(q,
+    dim=None, keepdim=False, *, interpolation="linear")`.
 
     >>> torch.nanquantile(torch.tensor([1., torch.nan, 2.]), 0.5)
     tensor(1.5000)
@@ -8595,9 +11430,15 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     gradient(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)
     Estimates derivatives from samples, with one spacing for each dimension. See `gradient`.
 
+    Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `input`; the
+    default dtype for integers and bool.
+
     gradient(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)
     Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
     `gradient`.
+
+    Dtypes: signed integers, floats and complex except complex32. Result: the promoted dtype; the
+    default dtype for integers and bool.
 
     >>> torch.gradient(torch.tensor([1., 2., 4., 7.]))
     (tensor([1.0000, 1.5000, 2.5000, 3.0000]),)
@@ -8609,6 +11450,11 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     """Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
     must be positive, and `input` must have at least 2 dimensions and a floating-point or complex
     dtype.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.renorm(p, dim,
+    maxnorm)`, in place `Tensor.renorm_(p, dim, maxnorm)`.
 
     >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
     tensor([[0.6000, 0.8000],
@@ -8622,9 +11468,11 @@ def renorm_(input, p, dim, maxnorm):
     must be positive, and `input` must have at least 2 dimensions and a floating-point or complex
     dtype.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
+    Dtypes: floats and complex.
+
+    >>> torch.tensor([[3., 4.], [0., 1.]]).renorm_(2, 0, 1.)
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
@@ -8634,6 +11482,8 @@ def renorm_(input, p, dim, maxnorm):
 def from_data(data, size, *, dtype=None):
     """Creates a tensor of shape `size` from a copy of contiguous elements at `data`, in row-major
     order. `data` may be NULL only if there are no elements. `dtype` defaults to the default dtype.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -8648,6 +11498,8 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only, de
     from_blob(device device, pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)
     Creates a tensor over external memory of `device`, which only that device accesses. See
     `from_blob`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -8655,6 +11507,8 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only, de
 def data_ptr(input):
     """Returns the address of the first element; NULL for empty and meta tensors. The pointer is valid
     until the storage is freed or resized.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> x = torch.ones(2)
     >>> x[1:].data_ptr() - x.data_ptr()
@@ -8666,6 +11520,10 @@ def data_ptr(input):
 def is_read_only(input):
     """Returns whether the memory of the tensor is external and read-only.
 
+    Dtypes: bool, integers, floats and complex.
+
+    It is also a method, `Tensor.is_read_only()`.
+
     >>> torch.frombuffer(b"ab", dtype=torch.uint8).is_read_only()
     True
     """
@@ -8674,6 +11532,8 @@ def is_read_only(input):
 @_operator("untyped_storage")
 def untyped_storage(input):
     """Returns the storage of `input`.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.ones(2).untyped_storage().nbytes()
     8
@@ -8685,6 +11545,8 @@ def lend(input):
     """Exports the memory of `input` to an array of another library: returns a tensor that keeps the
     memory alive, the address of the first element, and whether it is read-only. The storage can no
     longer be resized or moved to shared memory.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -8694,6 +11556,8 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
     the file, which is created or extended if necessary; otherwise they are private to the process,
     and the file must be long enough. The file must not be truncated while it is mapped: access to
     missing bytes ends the process with a signal.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
@@ -8709,6 +11573,8 @@ def share_memory_(input):
     tensors over it. External memory is copied. An exported storage, whose memory an array of the
     host language shares, is an error.
 
+    Dtypes: bool, integers, floats and complex.
+
     >>> torch.ones(2).share_memory_().is_shared()
     True
     """
@@ -8718,6 +11584,8 @@ def share_memory_(input):
 def is_shared(input):
     """Returns whether other processes can map the memory of `input`; true for meta tensors, which have
     none.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.ones(2).is_shared()
     False
@@ -8729,6 +11597,8 @@ def pin_memory(input):
     """Copies the CPU tensor `input` to page-locked (pinned) memory, which devices can copy from
     asynchronously (`non_blocking`). Returns a pinned tensor unchanged. An error without a CUDA
     device.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -8737,12 +11607,16 @@ def record_stream(input, stream):
     """Marks the memory of `input` as used by `stream`, so that it is not reused before the work
     submitted to that stream is complete. Operators do this automatically; it is required for work
     of other libraries.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("is_pinned")
 def is_pinned(input):
     """Returns whether the memory is page-locked (pinned).
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.ones(2).is_pinned()
     False
@@ -8916,7 +11790,8 @@ def memory_stats_of(dtype=None):
 
 @_operator("memory_summary")
 def memory_summary():
-    """Formats the results of `memory_stats` and `memory_stats_of` as a table.
+    """Returns a summary of the memory statistics of the CPU: the results of `memory_stats` and
+    `memory_stats_of` as a table.
 
     >>> isinstance(torch.memory_summary(), str)
     True
@@ -8925,7 +11800,7 @@ def memory_summary():
 
 @_operator("reset_peak_memory_stats")
 def reset_peak_memory_stats():
-    """Sets the peak of `memory_stats` to the bytes in use now.
+    """Resets the peak memory statistics: sets the peak of `memory_stats` to the bytes in use now.
 
     >>> torch.reset_peak_memory_stats()
     """
@@ -8933,7 +11808,8 @@ def reset_peak_memory_stats():
 
 @_operator("empty_cache")
 def empty_cache():
-    """Releases the bytes that are cached for reuse to the operating system.
+    """Releases cached memory: the bytes that are cached for reuse are returned to the operating
+    system.
 
     >>> torch.empty_cache()
     """
@@ -8942,8 +11818,8 @@ def empty_cache():
 @_operator("set_memory_limit")
 def set_memory_limit(nbytes):
     """Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0
-    means no limit. The environment variable LIBTENSOR_MEMORY_LIMIT sets it at the first call:
-    bytes, or a number with K, M, G or T for powers of 1024.
+    means no limit, and a negative one is an error. The environment variable LIBTENSOR_MEMORY_LIMIT
+    sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
 
     >>> torch.set_memory_limit(0)
     """
@@ -8952,7 +11828,7 @@ def set_memory_limit(nbytes):
 @_operator("fail_allocation")
 def fail_allocation(countdown):
     """Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
-    any thread; 1 is the next one, and 0 cancels. It serves tests of programs.
+    any thread; 1 is the next one, and 0 cancels. Programs test with it how they handle such errors.
 
     >>> import libtensor as torch
     >>> torch.fail_allocation(1)
@@ -8995,6 +11871,8 @@ def vmap_end(level):
 def vmap_wrap(input, dim, level):
     """Returns a batched tensor of level `level`, which represents one batch element of `input` along
     dimension `dim`. Shares memory with `input`.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -9002,17 +11880,25 @@ def vmap_wrap(input, dim, level):
 def vmap_unwrap(input, dim, level):
     """Returns the tensor with all batch elements of the batched tensor `input`, along dimension `dim`
     of the result; an unbatched tensor is expanded.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
 @_operator("vmap_maps")
 def vmap_maps(input, level):
-    """Returns whether `input` is a batched tensor of the level."""
+    """Returns whether `input` is a batched tensor of the level.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("vmap_level")
 def vmap_level(input):
-    """Returns the level of the innermost vmap in which `input` is batched; 0 for none."""
+    """Returns the level of the innermost vmap in which `input` is batched; 0 for none.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("vmap_randomness")
@@ -9024,6 +11910,8 @@ def vmap_randomness(level):
 def vmap_spread(input):
     """Expands `input` to a batched tensor in all vmap levels of the thread, so that each batch element
     has a separate gradient.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -9046,28 +11934,41 @@ def jvp_end(level):
 def jvp_wrap(primal, tangent, level):
     """Returns a dual tensor of level `level` from `primal` and `tangent`, which must have its shape,
     device and category of dtype. Shares memory with `primal`, and copies `tangent`.
+
+    Dtypes: floats and complex.
     """
 
 
 @_operator("jvp_primal")
 def jvp_primal(input, level):
-    """Returns `input` without its tangent of level `level`, sharing its memory."""
+    """Returns `input` without its tangent of level `level`, sharing its memory.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("jvp_tangent")
 def jvp_tangent(input, level):
-    """Returns the tangent of `input` of level `level`, sharing its memory; none if it has no tangent."""
+    """Returns the tangent of `input` of level `level`, sharing its memory; none if it has no tangent.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("jvp_level")
 def jvp_level(input):
-    """Returns the innermost level at which `input` has a tangent; 0 for none."""
+    """Returns the innermost level at which `input` has a tangent; 0 for none.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("jvp_detach")
 def jvp_detach(input):
     """Returns `input` detached from the autograd graph, with its tangents, sharing the memory of both.
     `detach` drops tangents as well.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -9076,29 +11977,40 @@ def jvp_input(input, keep):
     """Returns `input` as an input of differentiation, sharing its memory: a leaf, or, with `keep`, a
     view that remains connected to its autograd graph. Keeps its tangents, with `keep` including
     their autograd graph.
+
+    Dtypes: floats and complex.
     """
 
 
 @_operator("view view.dtype")
 def view(input, size=None, dtype=None, *more):
     """view(Tensor input, sequence of int size)
-    Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
-    error if the strides require a copy; `reshape` copies in this case.
+    Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+    shape with another number of elements is an error, and so are strides that require a copy;
+    `reshape` copies in this case.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     view(Tensor input, dtype dtype)
-    Reinterprets the bytes of `input` as elements of `dtype`, without a grad_fn. If the element sizes
-    differ, the last dimension must be contiguous, and its size, the other strides and the storage
-    offset must be divisible.
+    Reinterprets the bytes of `input` as elements of `dtype`, without a grad_fn. If the element
+    sizes differ, the last dimension must be contiguous, and its size, the other strides and the
+    storage offset must be divisible.
+
+    Dtypes: bool, integers, floats and complex.
 
     >>> torch.arange(4).view(2, 2)
     tensor([[0, 1],
             [2, 3]])
+    >>> torch.tensor([1.0]).view(torch.int32)
+    tensor([1065353216], dtype=torch.int32)
     """
 
 
 @_operator("view_as")
 def view_as(input, other):
     """Returns a view with the shape of `other`. Equivalent to `view(other.size())`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.arange(4).view_as(torch.ones(2, 2))
     tensor([[0, 1],
@@ -9109,7 +12021,12 @@ def view_as(input, other):
 @_operator("reshape")
 def reshape(input, shape, *more):
     """Returns a tensor with shape `shape` and the same elements, in row-major order: a view if the
-    strides allow it, otherwise a copy. One size may be -1 and is inferred.
+    strides allow it, otherwise a copy. One size may be -1 and is inferred. A shape with another
+    number of elements is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.reshape(shape, *more)`.
 
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
@@ -9121,6 +12038,8 @@ def reshape(input, shape, *more):
 def reshape_as(input, other):
     """Reshapes `input` to the shape of `other`. Equivalent to `reshape(other.size())`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     >>> torch.arange(4).reshape_as(torch.ones(2, 2))
     tensor([[0, 1],
             [2, 3]])
@@ -9131,7 +12050,7 @@ def reshape_as(input, other):
 def flatten(input, start_dim=0, end_dim=-1, out_dim=None, dims=None):
     """flatten(Tensor input, int start_dim=0, int end_dim=-1)
     Flattens dimensions `start_dim` to `end_dim` into one: a view if the strides allow it, otherwise
-    a copy.
+    a copy. By default, all dimensions are flattened.
 
     flatten(Tensor input, int start_dim, int end_dim, str out_dim)
     Flattens dimensions `start_dim` to `end_dim` into one with the name `out_dim`.
@@ -9139,15 +12058,25 @@ def flatten(input, start_dim=0, end_dim=-1, out_dim=None, dims=None):
     flatten(Tensor input, sequence of int dims, str out_dim)
     Flattens the adjacent dimensions `dims` into one with the name `out_dim`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.flatten(start_dim=0, end_dim=-1, out_dim=None, dims=None)`.
+
     >>> torch.flatten(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
+    >>> torch.ones(2, 3, 4, names=["N", "C", "H"]).flatten(["C", "H"], "features").names
+    ('N', 'features')
     """
 
 
 @_operator("unflatten")
 def unflatten(input, dim, sizes):
     """Splits dimension `dim` into several dimensions of the given sizes; one of them may be -1 and is
-    inferred.
+    inferred. Their product must be the size of the dimension.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.unflatten(dim, sizes)`.
 
     >>> torch.unflatten(torch.arange(4), 0, (2, 2))
     tensor([[0, 1],
@@ -9157,12 +12086,19 @@ def unflatten(input, dim, sizes):
 
 @_operator("unflatten_names")
 def unflatten_names(input, dim, sizes, names):
-    """Splits dimension `dim` into several dimensions of the given sizes and names."""
+    """Splits dimension `dim` into several dimensions of the given sizes and names.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+    """
 
 
 @_operator("ravel")
 def ravel(input):
     """Flattens `input` to a contiguous 1-D tensor: a view if `input` is contiguous, otherwise a copy.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.ravel()`.
 
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
@@ -9173,6 +12109,10 @@ def ravel(input):
 def t(input):
     """Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
     an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.t()`, in place `Tensor.t_()`.
 
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
@@ -9185,9 +12125,11 @@ def t_(input):
     """Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
     an error.
 
-    Modifies `input` in place.
+    Modifies the shape and strides of `input` in place, and returns it.
 
-    >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).t_()
     tensor([[1, 3],
             [2, 4]])
     """
@@ -9195,7 +12137,11 @@ def t_(input):
 
 @_operator("transpose")
 def transpose(input, dim0, dim1):
-    """Swaps dimensions `dim0` and `dim1`. Returns a view.
+    """Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.transpose(dim0, dim1)`, in place `Tensor.transpose_(dim0, dim1)`.
 
     >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -9205,11 +12151,13 @@ def transpose(input, dim0, dim1):
 
 @_operator("transpose", inplace=True)
 def transpose_(input, dim0, dim1):
-    """Swaps dimensions `dim0` and `dim1`. Returns a view.
+    """Transposes a tensor: swaps dimensions `dim0` and `dim1`.
 
-    Modifies `input` in place.
+    Modifies the shape and strides of `input` in place, and returns it.
 
-    >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).transpose_(0, 1)
     tensor([[1, 3],
             [2, 4]])
     """
@@ -9217,7 +12165,12 @@ def transpose_(input, dim0, dim1):
 
 @_operator("swapaxes")
 def swapaxes(input, axis0, axis1):
-    """Swaps two dimensions. Alias of `transpose`, with NumPy's name.
+    """Transposes a tensor: swaps the dimensions `axis0` and `axis1`. Alias of `transpose`, with
+    NumPy's name.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.swapaxes(axis0, axis1)`, in place `Tensor.swapaxes_(axis0, axis1)`.
 
     >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -9226,20 +12179,27 @@ def swapaxes(input, axis0, axis1):
 
 @_operator("swapaxes", inplace=True)
 def swapaxes_(input, axis0, axis1):
-    """Swaps two dimensions. Alias of `transpose`, with NumPy's name.
+    """Transposes a tensor: swaps the dimensions `axis0` and `axis1`. Alias of `transpose`, with
+    NumPy's name.
 
-    Modifies `input` in place.
+    Modifies the shape and strides of `input` in place, and returns it.
 
-    >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.ones(2, 3).swapaxes_(0, 1).shape
     torch.Size([3, 2])
     """
 
 
 @_operator("swapdims")
 def swapdims(input, dim0, dim1):
-    """Swaps dimensions `dim0` and `dim1`. Returns a view.
+    """Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
 
     Alias of `transpose`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.swapdims(dim0, dim1)`, in place `Tensor.swapdims_(dim0, dim1)`.
 
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -9248,13 +12208,15 @@ def swapdims(input, dim0, dim1):
 
 @_operator("swapdims", inplace=True)
 def swapdims_(input, dim0, dim1):
-    """Swaps dimensions `dim0` and `dim1`. Returns a view.
+    """Transposes a tensor: swaps dimensions `dim0` and `dim1`.
 
     Alias of `transpose`.
 
-    Modifies `input` in place.
+    Modifies the shape and strides of `input` in place, and returns it.
 
-    >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.ones(2, 3).swapdims_(0, 1).shape
     torch.Size([3, 2])
     """
 
@@ -9262,7 +12224,11 @@ def swapdims_(input, dim0, dim1):
 @_operator("permute")
 def permute(input, dims, *more):
     """Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`. Returns a
-    view.
+    view. `dims` must contain each dimension once.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.permute(dims, *more)`.
 
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
@@ -9277,6 +12243,10 @@ def movedim(input, source, destination):
     movedim(Tensor input, sequence of int source, sequence of int destination)
     Moves the dimensions `source` to the positions `destination`; the others keep their order.
     Returns a view.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.movedim(source, destination)`.
 
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
@@ -9296,6 +12266,10 @@ def moveaxis(input, source, destination):
 
     Alias of `movedim`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.moveaxis(source, destination)`.
+
     >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """
@@ -9303,18 +12277,26 @@ def moveaxis(input, source, destination):
 
 @_operator("T")
 def T(input):
-    """Reverses the order of dimensions (transpose). Returns a view."""
+    """Reverses the order of dimensions (transpose). Returns a view.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+    """
 
 
 @_operator("mT")
 def mT(input):
-    """Transposes matrices: swaps the last two dimensions. Returns a view."""
+    """Transposes matrices: swaps the last two dimensions. Returns a view.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+    """
 
 
 @_operator("mH")
 def mH(input):
     """Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
     conjugates. Returns a view.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
     """
 
 
@@ -9322,13 +12304,19 @@ def mH(input):
 def H(input):
     """Computes the adjoint (conjugate transpose) of a matrix. Returns a view, and a zero-dim tensor
     unchanged.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
     """
 
 
 @_operator("adjoint")
 def adjoint(input):
     """Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
-    conjugates. Returns a view.
+    conjugates. Returns a view (conjugated lazily).
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.adjoint()`.
 
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2]]))
     tensor([[1.-1.j],
@@ -9339,7 +12327,10 @@ def adjoint(input):
 @_operator("expand")
 def expand(input, size, *more, implicit=False):
     """Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-    copies. A size of -1 keeps that of the dimension. Returns a view.
+    copies. A size of -1 keeps that of the dimension. Returns a view. Other sizes than 1 cannot
+    change. `implicit` is ignored.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
@@ -9351,6 +12342,8 @@ def expand(input, size, *more, implicit=False):
 def expand_as(input, other):
     """Expands `input` to the shape of `other`. Equivalent to `expand(other.size())`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -9360,6 +12353,10 @@ def expand_as(input, other):
 @_operator("broadcast_to")
 def broadcast_to(input, size, *more):
     """Broadcasts `input` to the shape `size`. Equivalent to `expand`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.broadcast_to(size, *more)`.
 
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -9378,6 +12375,11 @@ def squeeze(input, dim=None, *more):
     squeeze(Tensor input, sequence of int dim)
     Removes the listed dimensions whose size is 1. Returns a view.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.squeeze(dim=None, *more)`, in place `Tensor.squeeze_(dim=None,
+    *more)`.
+
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
     """
@@ -9386,25 +12388,31 @@ def squeeze(input, dim=None, *more):
 @_operator("squeeze squeeze.dim squeeze.dims", inplace=True)
 def squeeze_(input, dim=None, *more):
     """squeeze_(Tensor input)
-    Removes all dimensions of size 1. Returns a view.
+    Removes all dimensions of size 1.
 
     squeeze_(Tensor input, int dim)
-    Removes dimension `dim` if its size is 1. Returns a view.
+    Removes dimension `dim` if its size is 1.
 
     squeeze_(Tensor input, sequence of int dim)
-    Removes the listed dimensions whose size is 1. Returns a view.
+    Removes the listed dimensions whose size is 1.
 
+    Modifies the shape and strides of `input` in place, and returns it.
 
-    Modifies `input` in place.
+    Dtypes: bool, integers, floats and complex.
 
-    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
+    >>> torch.zeros(1, 2, 1).squeeze_().shape
     torch.Size([2])
     """
 
 
 @_operator("unsqueeze")
 def unsqueeze(input, dim):
-    """Inserts a dimension of size 1 at position `dim`. Returns a view.
+    """Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
+    result. Returns a view.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.unsqueeze(dim)`, in place `Tensor.unsqueeze_(dim)`.
 
     >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -9414,11 +12422,14 @@ def unsqueeze(input, dim):
 
 @_operator("unsqueeze", inplace=True)
 def unsqueeze_(input, dim):
-    """Inserts a dimension of size 1 at position `dim`. Returns a view.
+    """Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
+    result.
 
-    Modifies `input` in place.
+    Modifies the shape and strides of `input` in place, and returns it.
 
-    >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.tensor([1, 2]).unsqueeze_(1)
     tensor([[1],
             [2]])
     """
@@ -9427,11 +12438,19 @@ def unsqueeze_(input, dim):
 @_operator("narrow narrow.tensor")
 def narrow(input, dim, start, length):
     """narrow(Tensor input, int dim, int start, int length)
-    Returns the slice `start:start + length` of dimension `dim`, as a view.
+    Returns the slice `start:start + length` of dimension `dim`, as a view. A slice that is out of
+    range is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     narrow(Tensor input, int dim, Tensor start, int length)
     Returns the slice `start:start + length` of dimension `dim`, as a view; `start` is a zero-dim
     integer tensor.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
+
+    It is also a method, `Tensor.narrow(dim, start, length)`.
 
     >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
@@ -9440,7 +12459,12 @@ def narrow(input, dim, start, length):
 
 @_operator("select")
 def select(input, dim, index):
-    """Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
+    """Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view. An
+    index out of range is an error; a negative one counts from the end.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.select(dim, index)`.
 
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
@@ -9451,14 +12475,21 @@ def select(input, dim, index):
 def slice(input, dim=0, start=None, end=None, step=1):
     """Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
     end, and bounds are clamped to the size. `step` must be positive.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
     """
 
 
 @_operator("as_strided")
 def as_strided(input, size, stride, storage_offset=None):
     """Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
-    offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
-    defaults to that of `input`.
+    offset. A view that exceeds the storage is an error, and so are negative strides.
+    `storage_offset` defaults to that of `input`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.as_strided(size, stride, storage_offset=None)`, in place
+    `Tensor.as_strided_(size, stride, storage_offset=None)`.
 
     >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
     tensor([[1, 3],
@@ -9469,12 +12500,14 @@ def as_strided(input, size, stride, storage_offset=None):
 @_operator("as_strided", inplace=True)
 def as_strided_(input, size, stride, storage_offset=None):
     """Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
-    offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
-    defaults to that of `input`.
+    offset. A view that exceeds the storage is an error, and so are negative strides.
+    `storage_offset` defaults to that of `input`.
 
-    Modifies `input` in place.
+    Modifies the shape and strides of `input` in place, and returns it.
 
-    >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
+    Dtypes: bool, integers, floats and complex.
+
+    >>> torch.arange(6).as_strided_((2, 2), (1, 2), 1)
     tensor([[1, 3],
             [2, 4]])
     """
@@ -9482,8 +12515,10 @@ def as_strided_(input, size, stride, storage_offset=None):
 
 @_operator("unfold")
 def unfold(input, dimension, size, step):
-    """Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
-    as a view. The elements of a window are the last dimension of the result.
+    """Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step`
+    elements apart, as a view. The elements of a window are the last dimension of the result.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.arange(4).unfold(0, 2, 1)
     tensor([[0, 1],
@@ -9495,12 +12530,17 @@ def unfold(input, dimension, size, step):
 @_operator("diagonal diagonal.outdim")
 def diagonal(input, offset=0, dim1=0, dim2=1, *, outdim=None):
     """diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1)
-    Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
-    dimension of the result.
+    Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+    `dim2`, as a view; the diagonal is the last dimension of the result. Fewer than 2 dimensions are
+    an error.
 
     diagonal(Tensor input, *, str outdim, int dim1, int dim2, int offset=0)
     Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
     dimension of the result, and has the name `outdim`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.diagonal(offset=0, dim1=0, dim2=1, *, outdim=None)`.
 
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -9509,7 +12549,12 @@ def diagonal(input, offset=0, dim1=0, dim2=1, *, outdim=None):
 
 @_operator("detach")
 def detach(input):
-    """Returns a tensor that shares memory with `input`, detached from the autograd graph.
+    """Returns a tensor that shares memory with `input`, detached from the autograd graph: it does not
+    require grad. In-place writes to either are visible in both.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.detach()`.
 
     >>> torch.detach(torch.tensor([1, 2]))
     tensor([1, 2])
@@ -9520,6 +12565,10 @@ def detach(input):
 def unbind(input, dim=0):
     """Splits `input` into its slices along dimension `dim`, and removes the dimension. Returns views.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.unbind(dim=0)`.
+
     >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -9528,14 +12577,18 @@ def unbind(input, dim=0):
 @_operator("split split.sizes")
 def split(tensor, split_size_or_sections, dim=0):
     """split(Tensor tensor, int split_size_or_sections, int dim=0)
-    Splits dimension `dim` into chunks of size `split_size_or_sections`; the last one may be smaller. Returns
-    views.
+    Splits dimension `dim` into chunks of size `split_size_or_sections`; the last one may be
+    smaller. A `split_size_or_sections` below 1 is an error. Returns views.
 
     split(Tensor tensor, sequence of int split_size_or_sections, int dim=0)
     Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
     views.
 
     Alias of `split_with_sizes`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `tensor`.
+
+    It is also a method, `Tensor.split(split_size_or_sections, dim=0)`.
 
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -9547,6 +12600,10 @@ def split_with_sizes(input, split_sizes, dim=0):
     """Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
     views.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.split_with_sizes(split_sizes, dim=0)`.
+
     >>> torch.split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
@@ -9555,7 +12612,11 @@ def split_with_sizes(input, split_sizes, dim=0):
 @_operator("chunk")
 def chunk(input, chunks, dim=0):
     """Splits dimension `dim` into at most `chunks` chunks of equal size; the last one may be smaller.
-    Returns views.
+    `chunks` below 1 is an error. Returns views.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.chunk(chunks, dim=0)`.
 
     >>> torch.chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -9567,6 +12628,10 @@ def unsafe_chunk(input, chunks, dim=0):
     """Splits a dimension as `chunk` does, without the error when autograd is enabled and a chunk is
     modified in place.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.unsafe_chunk(chunks, dim=0)`.
+
     >>> torch.unsafe_chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -9576,6 +12641,10 @@ def unsafe_chunk(input, chunks, dim=0):
 def unsafe_split(input, split_size, dim=0):
     """Splits a dimension as `split` does, without the error when autograd is enabled and a chunk is
     modified in place.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.unsafe_split(split_size, dim=0)`.
 
     >>> torch.unsafe_split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -9587,6 +12656,10 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
     """Splits a dimension as `split_with_sizes` does, without the error when autograd is enabled and a
     chunk is modified in place.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.unsafe_split_with_sizes(split_sizes, dim=0)`.
+
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
@@ -9595,14 +12668,23 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 @_operator("tensor_split tensor_split.indices tensor_split.tensor")
 def tensor_split(input, sections=None, dim=0, indices=None, tensor_indices_or_sections=None):
     """tensor_split(Tensor input, int sections, int dim=0)
-    Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1. Returns views.
+    Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
+    are the larger ones. Returns views.
 
     tensor_split(Tensor input, sequence of int indices, int dim=0)
     Splits dimension `dim` before each of the positions `indices`. Returns views.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim=0)
     Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a
     1-D tensor the positions. See `tensor_split`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
+    error, because the result depends on values.
+
+    It is also a method, `Tensor.tensor_split(sections=None, dim=0, indices=None,
+    tensor_indices_or_sections=None)`.
 
     >>> torch.tensor_split(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -9617,6 +12699,10 @@ def hsplit(input, sections=None, indices=None, *more):
 
     hsplit(Tensor input, sequence of int indices)
     Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.hsplit(sections=None, indices=None, *more)`.
 
     >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1],
@@ -9634,6 +12720,10 @@ def vsplit(input, sections=None, indices=None, *more):
     vsplit(Tensor input, sequence of int indices)
     Splits rows (dimension 0) before each of the positions `indices`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.vsplit(sections=None, indices=None, *more)`.
+
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
@@ -9647,6 +12737,10 @@ def dsplit(input, sections=None, indices=None, *more):
     dsplit(Tensor input, sequence of int indices)
     Splits dimension 2 before each of the positions `indices`.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.dsplit(sections=None, indices=None, *more)`.
+
     >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
     torch.Size([1, 2, 1])
     """
@@ -9657,18 +12751,27 @@ def view_copy(input, size=None, dtype=None, *more, out=None):
     """view_copy(Tensor input, sequence of int size)
     Computes `view` as a contiguous copy instead of a view.
 
-    Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
-    error if the strides require a copy; `reshape` copies in this case.
+    Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+    shape with another number of elements is an error, and so are strides that require a copy;
+    `reshape` copies in this case.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     view_copy(Tensor input, dtype dtype)
     Computes `view` as a contiguous copy instead of a view.
 
-    Reinterprets the bytes of `input` as elements of `dtype`, without a grad_fn. If the element sizes
-    differ, the last dimension must be contiguous, and its size, the other strides and the storage
-    offset must be divisible.
+    Reinterprets the bytes of `input` as elements of `dtype`, without a grad_fn. If the element
+    sizes differ, the last dimension must be contiguous, and its size, the other strides and the
+    storage offset must be divisible.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.view_copy(torch.tensor([[1, 2], [3, 4]]), (4,))
     tensor([1, 2, 3, 4])
+    >>> torch.view_copy(torch.tensor([1.0]), torch.int32)
+    tensor([1065353216], dtype=torch.int32)
     """
 
 
@@ -9677,7 +12780,12 @@ def expand_copy(input, size, *more, implicit=False, out=None):
     """Computes `expand` as a contiguous copy instead of a view.
 
     Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-    copies. A size of -1 keeps that of the dimension.
+    copies. A size of -1 keeps that of the dimension. Other sizes than 1 cannot change. `implicit`
+    is ignored.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.expand_copy(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -9689,7 +12797,12 @@ def expand_copy(input, size, *more, implicit=False, out=None):
 def permute_copy(input, dims, *more, out=None):
     """Computes `permute` as a contiguous copy instead of a view.
 
-    Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
+    Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`. `dims`
+    must contain each dimension once.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.permute_copy(torch.tensor([[1, 2], [3, 4]]), (1, 0))
     tensor([[1, 3],
@@ -9701,7 +12814,11 @@ def permute_copy(input, dims, *more, out=None):
 def transpose_copy(input, dim0, dim1, *, out=None):
     """Computes `transpose` as a contiguous copy instead of a view.
 
-    Swaps dimensions `dim0` and `dim1`.
+    Transposes a tensor: swaps dimensions `dim0` and `dim1`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.transpose_copy(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -9715,6 +12832,10 @@ def t_copy(input, *, out=None):
 
     Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
     an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.t_copy(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
@@ -9739,7 +12860,15 @@ def squeeze_copy(input, dim=None, *more, out=None):
 
     Removes the listed dimensions whose size is 1.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.squeeze_copy(torch.tensor([[1, 2]]))
+    tensor([1, 2])
+    >>> torch.squeeze_copy(torch.tensor([[1, 2]]), 0)
+    tensor([1, 2])
+    >>> torch.squeeze_copy(torch.tensor([[1, 2]]), (0, 1))
     tensor([1, 2])
     """
 
@@ -9748,7 +12877,12 @@ def squeeze_copy(input, dim=None, *more, out=None):
 def unsqueeze_copy(input, dim, *, out=None):
     """Computes `unsqueeze` as a contiguous copy instead of a view.
 
-    Inserts a dimension of size 1 at position `dim`.
+    Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
+    result.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.unsqueeze_copy(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -9760,7 +12894,13 @@ def unsqueeze_copy(input, dim, *, out=None):
 def narrow_copy(input, dim, start, length, *, out=None):
     """Computes `narrow` as a contiguous copy instead of a view.
 
-    Returns the slice `start:start + length` of dimension `dim`.
+    Returns the slice `start:start + length` of dimension `dim`. A slice that is out of range is an
+    error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method, `Tensor.narrow_copy(dim,
+    start, length)`.
 
     >>> torch.narrow_copy(torch.arange(5), 0, 1, 2)
     tensor([1, 2])
@@ -9771,7 +12911,12 @@ def narrow_copy(input, dim, start, length, *, out=None):
 def select_copy(input, dim, index, *, out=None):
     """Computes `select` as a contiguous copy instead of a view.
 
-    Selects the slice at `index` of dimension `dim`, and removes the dimension.
+    Selects the slice at `index` of dimension `dim`, and removes the dimension. An index out of
+    range is an error; a negative one counts from the end.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.select_copy(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
@@ -9782,8 +12927,12 @@ def select_copy(input, dim, index, *, out=None):
 def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
     """Computes `slice` as a contiguous copy instead of a view.
 
-    Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the
-    end, and bounds are clamped to the size. `step` must be positive.
+    Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the end, and
+    bounds are clamped to the size. `step` must be positive.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.slice_copy(torch.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
@@ -9795,8 +12944,12 @@ def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
     """Computes `as_strided` as a contiguous copy instead of a view.
 
     Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
-    offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
-    defaults to that of `input`.
+    offset. A view that exceeds the storage is an error, and so are negative strides.
+    `storage_offset` defaults to that of `input`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.as_strided_copy(torch.arange(5), (2, 2), (1, 2))
     tensor([[0, 2],
@@ -9808,7 +12961,12 @@ def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
 def unfold_copy(input, dimension, size, step, *, out=None):
     """Computes `unfold` as a contiguous copy instead of a view.
 
-    Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart. The elements of a window are the last dimension of the result.
+    Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step`
+    elements apart. The elements of a window are the last dimension of the result.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.unfold_copy(torch.arange(4), 0, 2, 1)
     tensor([[0, 1],
@@ -9821,8 +12979,12 @@ def unfold_copy(input, dimension, size, step, *, out=None):
 def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
     """Computes `diagonal` as a contiguous copy instead of a view.
 
-    Returns diagonal `offset` of dimensions `dim1` and `dim2`; the diagonal is the last
-    dimension of the result.
+    Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+    `dim2`; the diagonal is the last dimension of the result. Fewer than 2 dimensions are an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.diagonal_copy(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -9833,7 +12995,12 @@ def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
 def detach_copy(input, *, out=None):
     """Computes `detach` as a contiguous copy instead of a view.
 
-    Returns a tensor that shares memory with `input`, detached from the autograd graph.
+    Returns a tensor that shares memory with `input`, detached from the autograd graph: it does not
+    require grad. In-place writes to either are visible in both.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.detach_copy(torch.tensor([1.0], requires_grad=True))
     tensor([1.])
@@ -9846,6 +13013,8 @@ def unbind_copy(input, dim=0):
 
     Splits `input` into its slices along dimension `dim`, and removes the dimension.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     >>> torch.unbind_copy(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -9855,7 +13024,10 @@ def unbind_copy(input, dim=0):
 def split_copy(input, split_size, dim=0):
     """Computes `split` as a contiguous copy instead of a view.
 
-    Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller.
+    Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
+    `split_size` below 1 is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.split_copy(torch.arange(5), 3)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -9867,6 +13039,8 @@ def split_with_sizes_copy(input, split_sizes, dim=0):
     """Computes `split_with_sizes` as a contiguous copy instead of a view.
 
     Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.split_with_sizes_copy(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -9880,6 +13054,10 @@ def view_as_real_copy(input, *, out=None):
     Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
     is an error.
 
+    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.view_as_real_copy(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
@@ -9892,6 +13070,10 @@ def view_as_complex_copy(input, *, out=None):
     Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
     must be 1; the other strides and the storage offset must be even.
 
+    Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.view_as_complex_copy(torch.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
@@ -9901,7 +13083,12 @@ def view_as_complex_copy(input, *, out=None):
 def indices_copy(input, *, out=None):
     """Computes `indices` as a contiguous copy instead of a view.
 
-    Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz).
+    Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Other layouts
+    are an error.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.indices_copy(torch.tensor([0, 3]).to_sparse())
     tensor([[1]])
@@ -9912,7 +13099,12 @@ def indices_copy(input, *, out=None):
 def values_copy(input, *, out=None):
     """Computes `values` as a contiguous copy instead of a view.
 
-    Returns the values of a sparse tensor; a COO tensor must be coalesced.
+    Returns the values of a sparse tensor; a COO tensor must be coalesced. Strided tensors are an
+    error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.values_copy(torch.tensor([0, 3]).to_sparse())
     tensor([3])
@@ -9924,7 +13116,11 @@ def crow_indices_copy(input, *, out=None):
     """Computes `crow_indices` as a contiguous copy instead of a view.
 
     Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-    nnz.
+    nnz. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.crow_indices_copy(torch.eye(2).to_sparse_csr())
     tensor([0, 1, 2])
@@ -9935,7 +13131,12 @@ def crow_indices_copy(input, *, out=None):
 def col_indices_copy(input, *, out=None):
     """Computes `col_indices` as a contiguous copy instead of a view.
 
-    Returns the column indices of the entries (or blocks) of a CSR or BSR tensor.
+    Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Other layouts are
+    an error.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.col_indices_copy(torch.eye(2).to_sparse_csr())
     tensor([0, 1])
@@ -9947,7 +13148,11 @@ def ccol_indices_copy(input, *, out=None):
     """Computes `ccol_indices` as a contiguous copy instead of a view.
 
     Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-    by nnz.
+    by nnz. Other layouts are an error.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.ccol_indices_copy(torch.eye(2).to_sparse_csc())
     tensor([0, 1, 2])
@@ -9958,7 +13163,12 @@ def ccol_indices_copy(input, *, out=None):
 def row_indices_copy(input, *, out=None):
     """Computes `row_indices` as a contiguous copy instead of a view.
 
-    Returns the row indices of the entries (or blocks) of a CSC or BSC tensor.
+    Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Other layouts are an
+    error.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.row_indices_copy(torch.eye(2).to_sparse_csc())
     tensor([0, 1])
@@ -9968,6 +13178,10 @@ def row_indices_copy(input, *, out=None):
 @_operator("alias_copy")
 def alias_copy(input, *, out=None):
     """Returns a contiguous copy of `input`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.alias_copy(torch.tensor([[1, 2], [3, 4]]).t()).stride()
     (2, 1)

@@ -7,6 +7,10 @@ from .._core.call import *
 def matmul(input, other, *, out=None):
     """Computes the matrix product. Alias of `matmul`.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.matmul(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
     """
@@ -14,8 +18,12 @@ def matmul(input, other, *, out=None):
 
 @_operator("linalg.cross")
 def cross(input, other, *, dim=-1, out=None):
-    """Computes the cross product of 3-element vectors along `dim`. The other dimensions are broadcast;
-    both tensors must have the same number of dimensions.
+    """Computes the cross product of 3-element vectors along `dim`; another size is an error. The other
+    dimensions are broadcast; both tensors must have the same number of dimensions.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
     tensor([0, 0, 1])
@@ -24,8 +32,10 @@ def cross(input, other, *, dim=-1, out=None):
 
 @_operator("linalg.diagonal")
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
-    """Returns diagonal `offset` of dimensions `dim1` and `dim2` (default: the last two), as a view;
-    the diagonal is the last dimension of the result.
+    """Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+    `dim2` (default: the last two), as a view; the diagonal is the last dimension of the result.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `A`.
 
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -35,7 +45,11 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 @_operator("linalg.vecdot")
 def vecdot(x, y, *, dim=-1, out=None):
     """Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
-    are broadcast.
+    are broadcast. The dtypes must be equal.
+
+    Dtypes: floats and complex except complex32. Result: the dtype of `x`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.vecdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
@@ -45,7 +59,11 @@ def vecdot(x, y, *, dim=-1, out=None):
 @_operator("linalg.multi_dot")
 def multi_dot(tensors, *, out=None):
     """Computes the product of two or more matrices in the order with the fewest multiplications. The
-    first may be a vector (a row), and the last (a column).
+    dtypes must be equal. The first may be a vector (a row), and the last (a column).
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `tensors`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.multi_dot([torch.tensor([1, 2]), torch.tensor([[1, 0], [0, 1]]), torch.tensor([3, 4])])
     tensor(11)
@@ -56,6 +74,11 @@ def multi_dot(tensors, *, out=None):
 def matrix_power(input, n, *, out=None):
     """Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
     of the inverse, and require floating-point or complex matrices. Power 0 is the identity.
+    Matrices that are not square are an error.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.matrix_power(torch.tensor([[1., 1.], [0., 1.]]), 3)
     tensor([[1., 3.],
@@ -67,7 +90,10 @@ def matrix_power(input, n, *, out=None):
 def matrix_exp(input):
     """Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
     approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring
-    method for the matrix exponential revisited, 2005), in float64 or complex128.
+    method for the matrix exponential revisited, 2005), in float64 or complex128. Matrices that are
+    not square are an error.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     >>> torch.linalg.matrix_exp(torch.tensor([[0., 1.], [0., 0.]]))
     tensor([[1., 1.],
@@ -78,8 +104,10 @@ def matrix_exp(input):
 @_operator("linalg.vander")
 def vander(x, *, N=None):
     """Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
-    `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n. The result is int64 for
-    integers.
+    `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers and bool, but
+    uint64 for uint64.
 
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
@@ -92,6 +120,10 @@ def tensorinv(input, ind=2, *, out=None):
     """Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the first
     `ind` sizes must equal that of the others, which the result has first.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
     torch.Size([6, 2, 3])
     """
@@ -101,6 +133,10 @@ def tensorinv(input, ind=2, *, out=None):
 def tensorsolve(input, other, dims=None, *, out=None):
     """Solves tensordot(`input`, X) = `other` for X, summed over all dimensions of X. The shape of
     `input` is that of `other` followed by that of X, after `dims` are moved to the end.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
     tensor([1., 1., 1., 1., 1., 1.])
@@ -114,6 +150,10 @@ def cholesky_ex(input, *, upper=False, check_errors=False, out=None):
     triangle. `info`, int32 of shape (...), is 0, or the order of the first leading minor that is
     not positive; `check_errors` makes this an error. 16-bit floats are computed in float32.
 
+    Dtypes: floats and complex. Results: `L`: the dtype of `input`; `info`: int32.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.cholesky_ex(torch.tensor([[4., 2.], [2., 5.]])).L
     tensor([[2., 0.],
             [1., 2.]])
@@ -123,8 +163,12 @@ def cholesky_ex(input, *, upper=False, check_errors=False, out=None):
 @_operator("linalg.cholesky")
 def cholesky(input, *, upper=False, out=None):
     """Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
-    n). A matrix that is not positive-definite is an error, which contains its index in the batch.
-    See `linalg.cholesky_ex`.
+    n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error, which
+    contains its index in the batch. See `linalg.cholesky_ex`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.cholesky(torch.tensor([[4., 2.], [2., 5.]]))
     tensor([[2., 0.],
@@ -140,6 +184,10 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     (...), is 0, or the 1-based position of the first zero on the diagonal of U; `check_errors`
     makes this an error. `pivot` must be true.
 
+    Dtypes: floats and complex. Results: `LU`: the dtype of `A`; `pivots`: int32; `info`: int32.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.lu_factor_ex(torch.tensor([[1., 2.], [4., 4.]])).LU
     tensor([[4.0000, 4.0000],
             [0.2500, 1.0000]])
@@ -148,8 +196,12 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
 
 @_operator("linalg.lu_factor", results="LU pivots")
 def lu_factor(A, *, pivot=True, out=None):
-    """Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
-    is an error. See `linalg.lu_factor_ex`.
+    """Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in
+    compact form. A zero on the diagonal of U is an error. See `linalg.lu_factor_ex`.
+
+    Dtypes: floats and complex. Results: `LU`: the dtype of `A`; `pivots`: int32.
+
+    `out` are the tensors that the results are written to.
 
     >>> torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]])).pivots
     tensor([2, 2], dtype=torch.int32)
@@ -161,6 +213,10 @@ def lu(A, *, pivot=True, out=None):
     """Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
     permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
     (..., k, n), with k = min(m, n). `pivot` must be true.
+
+    Dtypes: floats and complex. Results: the dtype of `A`.
+
+    `out` are the tensors that the results are written to.
 
     >>> torch.linalg.lu(torch.tensor([[1., 2.], [4., 4.]])).L
     tensor([[1.0000, 0.0000],
@@ -176,6 +232,10 @@ def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
     x 2 blocks. `info`, int32 of shape (...), is 0, or the 1-based position of the first zero of D;
     `check_errors` makes this an error.
 
+    Dtypes: floats and complex. Results: `LD`: the dtype of `input`; `pivots`: int32; `info`: int32.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.ldl_factor_ex(torch.tensor([[2., 1.], [1., 3.]])).info
     tensor(0, dtype=torch.int32)
     """
@@ -183,8 +243,13 @@ def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
 
 @_operator("linalg.ldl_factor", results="LD pivots")
 def ldl_factor(input, *, hermitian=False, out=None):
-    """Computes the LDL decomposition of symmetric or Hermitian matrices. A singular diagonal block of
-    D is an error. `linalg.ldl_factor_ex` describes the results.
+    """Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H
+    with `hermitian`. A singular diagonal block of D is an error. `linalg.ldl_factor_ex` describes
+    the results.
+
+    Dtypes: floats and complex. Results: `LD`: the dtype of `input`; `pivots`: int32.
+
+    `out` are the tensors that the results are written to.
 
     >>> torch.linalg.ldl_factor(torch.tensor([[2., 1.], [1., 3.]])).pivots
     tensor([1, 2], dtype=torch.int32)
@@ -198,6 +263,10 @@ def qr(A, mode="reduced", *, out=None):
     min(m, n); "complete" returns Q (..., m, m) and R (..., m, n); "r" returns an empty Q. The signs
     are those of LAPACK: the diagonal of R is real, and may be negative.
 
+    Dtypes: floats and complex. Results: the dtype of `A`.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.qr(torch.tensor([[3.], [4.]])).R
     tensor([[-5.]])
     """
@@ -208,6 +277,10 @@ def householder_product(input, tau, *, out=None):
     """Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
     where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
     returns it. `tau` has the shape (..., k) with k <= n.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.], [4.]])))
     tensor([[-0.6000],
@@ -221,6 +294,10 @@ def matrix_sqrth(input, *, out=None):
     positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
     rounding can cause, count as 0.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.matrix_sqrth(torch.tensor([[4., 0.], [0., 9.]]))
     tensor([[2., 0.],
             [0., 3.]])
@@ -232,6 +309,10 @@ def polar(A, *, out=None):
     """Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
     orthonormal columns, and H (..., n, n) Hermitian positive-semidefinite.
 
+    Dtypes: floats and complex. Results: the dtype of `A`.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.polar(torch.tensor([[-2.]])).H
     tensor([[2.]])
     """
@@ -239,7 +320,12 @@ def polar(A, *, out=None):
 
 @_operator("linalg.det")
 def det(A, *, out=None):
-    """Computes the determinant of square matrices (..., n, n).
+    """Computes the determinant of square matrices (..., n, n), by an LU decomposition. Returns a
+    tensor of shape (...). Matrices that are not square are an error.
+
+    Dtypes: floats and complex. Result: the dtype of `A`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.det(torch.tensor([[2., 0.], [0., 4.]]))
     tensor(8.)
@@ -250,7 +336,12 @@ def det(A, *, out=None):
 def slogdet(A, *, out=None):
     """Computes the sign and the natural logarithm of the absolute value of the determinant of square
     matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
-    returns 0 and -inf.
+    returns 0 and -inf. Matrices that are not square are an error.
+
+    Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`,
+    the corresponding real dtype for complex.
+
+    `out` are the tensors that the results are written to.
 
     >>> torch.linalg.slogdet(torch.tensor([[0., 1.], [1., 0.]])).sign
     tensor(-1.)
@@ -261,7 +352,12 @@ def slogdet(A, *, out=None):
 def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
     `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
-    elements. `dtype` converts elements first.
+    elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
+
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
     tensor(5.)
@@ -273,15 +369,23 @@ def matrix_norm(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out=None
     """matrix_norm(Tensor input, Number ord, sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)
     Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value),
     1 (largest absolute column sum), infinity (largest absolute row sum), or one of these negated
-    (the smallest instead). `dtype` converts elements first.
+    (the smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts
+    elements first.
 
     matrix_norm(Tensor input, str ord="fro", sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)
     Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
     default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
-    values).
+    values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
+
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[1., 2.], [3., 4.]]), 1)
     tensor(6.)
+    >>> torch.linalg.matrix_norm(torch.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
     """
 
 
@@ -290,14 +394,22 @@ def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
     """norm(Tensor input, Number ord=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
     Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
     `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`.
-    Without `ord` it is the 2-norm over `dim`, or of all elements.
+    Without `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced
+    dimensions with size 1, and `dtype` converts elements first.
 
     norm(Tensor input, str ord, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
     Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
     tensor. See `linalg.matrix_norm`.
 
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.norm(torch.tensor([3., 4.]))
     tensor(5.)
+    >>> torch.linalg.norm(torch.tensor([[3., 0.], [0., 4.]]), 'nuc')
+    tensor(7.)
     """
 
 
@@ -313,8 +425,15 @@ def cond(input, p=None, *, out=None):
     Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
     `linalg.matrix_norm`.
 
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.cond(torch.tensor([[2., 0.], [0., 4.]]))
     tensor(2.)
+    >>> torch.linalg.cond(torch.tensor([[2.]]), 'fro')
+    tensor(1.)
     """
 
 
@@ -337,6 +456,10 @@ def matrix_rank(input, tol=None, *, atol=None, rtol=None, hermitian=False, out=N
     matrix_rank(Tensor input, Tensor tol, bool hermitian=False)
     Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
     the batch, and a relative tolerance of 0. See `linalg.matrix_rank`.
+
+    Dtypes: floats and complex. Result: int64.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.matrix_rank(torch.tensor([[1., 2.], [2., 4.]]))
     tensor(1)
@@ -361,6 +484,10 @@ def pinv(input, rcond=None, *, atol=None, rtol=None, hermitian=False, out=None):
     Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
     broadcast with the batch. See `linalg.pinv`.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.pinv(torch.tensor([[2., 0.], [0., 0.]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
@@ -374,6 +501,10 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
     (n), or that of A without the last size. `info`, int32, is 0 for each A, or the 1-based position
     of the first zero pivot, for which X is undefined; `check_errors` makes this an error.
 
+    Dtypes: floats and complex. Results: `result`: the dtype of `A`; `info`: int32.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.solve_ex(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 8.])).result
     tensor([1., 2.])
     """
@@ -384,6 +515,10 @@ def solve(A, B, *, left=True, out=None):
     """Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
     n, n). A singular A is an error, which contains its index in the batch. See `linalg.solve_ex`.
 
+    Dtypes: floats and complex. Result: the dtype of `A`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.solve(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 8.]))
     tensor([1., 2.])
     """
@@ -393,7 +528,11 @@ def solve(A, B, *, left=True, out=None):
 def inv_ex(A, *, check_errors=False, out=None):
     """Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
     1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
-    makes this an error.
+    makes this an error. Matrices that are not square are an error.
+
+    Dtypes: floats and complex. Results: `inverse`: the dtype of `A`; `info`: int32.
+
+    `out` are the tensors that the results are written to.
 
     >>> torch.linalg.inv_ex(torch.tensor([[2., 0.], [0., 4.]])).inverse
     tensor([[0.5000, 0.0000],
@@ -404,7 +543,11 @@ def inv_ex(A, *, check_errors=False, out=None):
 @_operator("linalg.inv")
 def inv(A, *, out=None):
     """Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
-    contains its index in the batch.
+    contains its index in the batch. Matrices that are not square are an error.
+
+    Dtypes: floats and complex. Result: the dtype of `A`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.inv(torch.tensor([[2., 0.], [0., 4.]]))
     tensor([[0.5000, 0.0000],
@@ -415,8 +558,12 @@ def inv(A, *, out=None):
 @_operator("linalg.solve_triangular")
 def solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=None):
     """Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
-    n); the other triangle is not read. `unitriangular` assumes a diagonal of ones. Batches are
-    broadcast. A zero on the diagonal returns infinity and NaN.
+    n); the other triangle is not read. `upper` selects the triangle. `unitriangular` assumes a
+    diagonal of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [1., 4.]]), torch.tensor([[2.], [9.]]), upper=False)
     tensor([[1.],
@@ -429,6 +576,10 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     """Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
     that `linalg.lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
 
+    Dtypes: floats and complex. Result: the dtype of `LU`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]])), torch.tensor([[2.], [8.]]))
     tensor([[1.],
             [2.]])
@@ -439,6 +590,10 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
     """Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
     returned, with the same `hermitian`. The batch of B is broadcast.
+
+    Dtypes: floats and complex. Result: the dtype of `LD`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(torch.tensor([[2., 0.], [0., 4.]])), torch.tensor([[2.], [8.]]))
     tensor([[1.],
@@ -458,8 +613,14 @@ def lstsq(input, b, rcond=None, *, driver=None, out=None):
 
     `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
     the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
-    those of A for gelsd and gelss. Results that are not computed are empty. Meta tensors are an
-    error, because shapes depend on ranks.
+    those of A for gelsd and gelss. Results that are not computed are empty.
+
+    Dtypes: floats and complex. Results: `solution`: the dtype of `input`; `residuals`: the promoted
+    dtype, the corresponding real dtype for complex; `rank`: int64; `singular_values`: the promoted
+    dtype, the corresponding real dtype for complex. Meta tensors are an error, because the result
+    depends on values.
+
+    `out` are the tensors that the results are written to.
 
     >>> torch.linalg.lstsq(torch.tensor([[1.], [1.]]), torch.tensor([[1.], [3.]])).solution
     tensor([[2.0000]])
@@ -473,6 +634,11 @@ def eigh(input, UPLO="L", *, out=None):
     "U") is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of
     LAPACK's syevd and heevd. Matrices that are not finite are an error.
 
+    Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`, the corresponding real
+    dtype for complex; `eigenvectors`: the dtype of `input`.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.eigh(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([1., 2.])
     """
@@ -480,7 +646,13 @@ def eigh(input, UPLO="L", *, out=None):
 
 @_operator("linalg.eigvalsh")
 def eigvalsh(input, UPLO="L", *, out=None):
-    """Computes the eigenvalues of Hermitian matrices, in ascending order. See `linalg.eigh`.
+    """Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (...,
+    n). See `linalg.eigh`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))
     tensor([1., 2.])
@@ -491,7 +663,11 @@ def eigvalsh(input, UPLO="L", *, out=None):
 def eig(input, *, out=None):
     """Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
     n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
-    Matrices that are not finite are an error.
+    Matrices that are not finite are an error. Matrices that are not square are an error.
+
+    Dtypes: floats and complex. Results: the complex counterpart of the dtype of `input`.
+
+    `out` are the tensors that the results are written to.
 
     >>> torch.linalg.eig(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([2.+0.j, 1.+0.j])
@@ -500,7 +676,11 @@ def eig(input, *, out=None):
 
 @_operator("linalg.eigvals")
 def eigvals(input, *, out=None):
-    """Computes the complex eigenvalues of square matrices. See `linalg.eig`.
+    """Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See `linalg.eig`.
+
+    Dtypes: floats and complex. Result: the complex counterpart of the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.eigvals(torch.tensor([[0., -1.], [1., 0.]]))
     tensor([0.+1.j, 0.-1.j])
@@ -515,6 +695,11 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
     Singular vectors are unique up to a factor of absolute value 1; they are those of LAPACK's
     gesdd. `driver` applies to other devices. Matrices that are not finite are an error.
 
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+    corresponding real dtype for complex; `Vh`: the dtype of `A`.
+
+    `out` are the tensors that the results are written to.
+
     >>> torch.linalg.svd(torch.tensor([[3., 0.], [0., 4.]])).S
     tensor([4., 3.])
     """
@@ -522,7 +707,12 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
 
 @_operator("linalg.svdvals")
 def svdvals(A, *, driver=None, out=None):
-    """Computes the singular values of matrices, in descending order. See `linalg.svd`.
+    """Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
+    n)). See `linalg.svd`.
+
+    Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.linalg.svdvals(torch.tensor([[3., 0.], [0., 4.]]))
     tensor([4., 3.])

@@ -6,13 +6,15 @@ from .._core.call import *
 @_operator("fused_sgd_")
 def fused_sgd_(input, grads, momentum_buffer_list, *, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale=None, found_inf=None):
     """Updates all parameters `input` by stochastic gradient descent (SGD), in place: `v = momentum * v
-    + (1 - dampening) * d`, `input -= lr * v`, where `d` is the gradient plus `weight_decay * input`,
-    and `v` the tensor of `momentum_buffer_list`, initialized to `d` if `is_first_step` is true.
-    With `nesterov` the step is `d + momentum * v`.
+    + (1 - dampening) * d`, `input -= lr * v`, where `d` is the gradient plus `weight_decay *
+    input`, and `v` the tensor of `momentum_buffer_list`, initialized to `d` if `is_first_step` is
+    true. With `nesterov` the step is `d + momentum * v`.
 
     `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
     changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
     with different shapes, dtypes or devices are an error.
+
+    Dtypes: floats.
 
     >>> w, grad = torch.ones(2), torch.tensor([1., 2.])
     >>> torch._fused_sgd_([w], [grad], [], weight_decay=0, momentum=0, lr=0.5, dampening=0, nesterov=False, maximize=False, is_first_step=True)
@@ -24,14 +26,16 @@ def fused_sgd_(input, grads, momentum_buffer_list, *, weight_decay, momentum, lr
 @_operator("fused_adam_")
 def fused_adam_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None):
     """Updates all parameters `input` by Adam, in place: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s +
-    (1 - beta2) * d**2`, `input -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`,
-    where `d` is the gradient plus `weight_decay * input`, `m` and `s` are the tensors of `exp_avgs`
-    and `exp_avg_sqs`, and `step` is the one-element tensor of `state_steps`, which includes this
-    step. With `amsgrad` the maximum of all `s` is used, stored in `max_exp_avg_sqs`.
+    (1 - beta2) * d**2`, `input -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) +
+    eps)`, where `d` is the gradient plus `weight_decay * input`, `m` and `s` are the tensors of
+    `exp_avgs` and `exp_avg_sqs`, and `step` is the one-element tensor of `state_steps`, which
+    includes this step. With `amsgrad` the maximum of all `s` is used, stored in `max_exp_avg_sqs`.
 
     `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
     changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
     with different shapes, dtypes or devices are an error.
+
+    Dtypes: floats.
 
     >>> w, grad, m, s = torch.ones(2), torch.tensor([1., -2.]), torch.zeros(2), torch.zeros(2)
     >>> torch._fused_adam_([w], [grad], [m], [s], [], [torch.tensor(1.)], lr=0.5, beta1=0.9,
@@ -45,320 +49,557 @@ def fused_adam_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_step
 def fused_adamw_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None):
     """Updates all parameters `input` by AdamW, in place: `fused_adam_` with decoupled weight decay,
     which multiplies `input` by `1 - lr * weight_decay` instead of changing the gradient.
+
+    Dtypes: floats.
     """
 
 
 @_operator("fused_adagrad_")
 def fused_adagrad_(input, grads, state_sums, state_steps, *, lr, lr_decay, weight_decay, eps, maximize, grad_scale=None, found_inf=None):
-    """Updates all parameters `input` by Adagrad, in place: `s += d**2`, `input -= lr / (1 + (step - 1) *
-    lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus `weight_decay * input`, `s` the
-    tensor of `state_sums`, and `step` is the one-element tensor of `state_steps`, which includes
-    this step.
+    """Updates all parameters `input` by Adagrad, in place: `s += d**2`, `input -= lr / (1 + (step - 1)
+    * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus `weight_decay * input`, `s`
+    the tensor of `state_sums`, and `step` is the one-element tensor of `state_steps`, which
+    includes this step.
 
     `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
     changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
     with different shapes, dtypes or devices are an error.
+
+    Dtypes: floats.
     """
 
 
 @_operator("foreach_abs")
 def foreach_abs(input):
-    """Computes `abs` for each tensor of the list `input`. Returns a list."""
+    """Computes `abs` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
+    for complex.
+    """
 
 
 @_operator("foreach_abs_")
 def foreach_abs_(input):
-    """Computes `abs` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `abs` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: integers and floats.
+    """
 
 
 @_operator("foreach_acos")
 def foreach_acos(input):
-    """Computes `acos` for each tensor of the list `input`. Returns a list."""
+    """Computes `acos` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_acos_")
 def foreach_acos_(input):
-    """Computes `acos` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `acos` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_asin")
 def foreach_asin(input):
-    """Computes `asin` for each tensor of the list `input`. Returns a list."""
+    """Computes `asin` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_asin_")
 def foreach_asin_(input):
-    """Computes `asin` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `asin` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_atan")
 def foreach_atan(input):
-    """Computes `atan` for each tensor of the list `input`. Returns a list."""
+    """Computes `atan` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_atan_")
 def foreach_atan_(input):
-    """Computes `atan` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `atan` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_ceil")
 def foreach_ceil(input):
-    """Computes `ceil` for each tensor of the list `input`. Returns a list."""
+    """Computes `ceil` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: integers and floats. Result: the promoted dtype.
+    """
 
 
 @_operator("foreach_ceil_")
 def foreach_ceil_(input):
-    """Computes `ceil` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `ceil` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: integers and floats.
+    """
 
 
 @_operator("foreach_cos")
 def foreach_cos(input):
-    """Computes `cos` for each tensor of the list `input`. Returns a list."""
+    """Computes `cos` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_cos_")
 def foreach_cos_(input):
-    """Computes `cos` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `cos` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_cosh")
 def foreach_cosh(input):
-    """Computes `cosh` for each tensor of the list `input`. Returns a list."""
+    """Computes `cosh` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_cosh_")
 def foreach_cosh_(input):
-    """Computes `cosh` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `cosh` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_erf")
 def foreach_erf(input):
-    """Computes `erf` for each tensor of the list `input`. Returns a list."""
+    """Computes `erf` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+    """
 
 
 @_operator("foreach_erf_")
 def foreach_erf_(input):
-    """Computes `erf` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `erf` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: floats.
+    """
 
 
 @_operator("foreach_erfc")
 def foreach_erfc(input):
-    """Computes `erfc` for each tensor of the list `input`. Returns a list."""
+    """Computes `erfc` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+    """
 
 
 @_operator("foreach_erfc_")
 def foreach_erfc_(input):
-    """Computes `erfc` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `erfc` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats.
+    """
 
 
 @_operator("foreach_exp")
 def foreach_exp(input):
-    """Computes `exp` for each tensor of the list `input`. Returns a list."""
+    """Computes `exp` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_exp_")
 def foreach_exp_(input):
-    """Computes `exp` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `exp` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_expm1")
 def foreach_expm1(input):
-    """Computes `expm1` for each tensor of the list `input`. Returns a list."""
+    """Computes `expm1` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_expm1_")
 def foreach_expm1_(input):
-    """Computes `expm1` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `expm1` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_floor")
 def foreach_floor(input):
-    """Computes `floor` for each tensor of the list `input`. Returns a list."""
+    """Computes `floor` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: integers and floats. Result: the promoted dtype.
+    """
 
 
 @_operator("foreach_floor_")
 def foreach_floor_(input):
-    """Computes `floor` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `floor` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: integers and floats.
+    """
 
 
 @_operator("foreach_frac")
 def foreach_frac(input):
-    """Computes `frac` for each tensor of the list `input`. Returns a list."""
+    """Computes `frac` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: floats. Result: the promoted dtype.
+    """
 
 
 @_operator("foreach_frac_")
 def foreach_frac_(input):
-    """Computes `frac` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `frac` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats.
+    """
 
 
 @_operator("foreach_lgamma")
 def foreach_lgamma(input):
-    """Computes `lgamma` for each tensor of the list `input`. Returns a list."""
+    """Computes `lgamma` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+    """
 
 
 @_operator("foreach_lgamma_")
 def foreach_lgamma_(input):
-    """Computes `lgamma` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `lgamma` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats.
+    """
 
 
 @_operator("foreach_log")
 def foreach_log(input):
-    """Computes `log` for each tensor of the list `input`. Returns a list."""
+    """Computes `log` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_log_")
 def foreach_log_(input):
-    """Computes `log` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `log` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_log10")
 def foreach_log10(input):
-    """Computes `log10` for each tensor of the list `input`. Returns a list."""
+    """Computes `log10` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_log10_")
 def foreach_log10_(input):
-    """Computes `log10` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `log10` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_log1p")
 def foreach_log1p(input):
-    """Computes `log1p` for each tensor of the list `input`. Returns a list."""
+    """Computes `log1p` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_log1p_")
 def foreach_log1p_(input):
-    """Computes `log1p` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `log1p` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_log2")
 def foreach_log2(input):
-    """Computes `log2` for each tensor of the list `input`. Returns a list."""
+    """Computes `log2` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_log2_")
 def foreach_log2_(input):
-    """Computes `log2` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `log2` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_neg")
 def foreach_neg(input):
-    """Computes `neg` for each tensor of the list `input`. Returns a list."""
+    """Computes `neg` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
+    """
 
 
 @_operator("foreach_neg_")
 def foreach_neg_(input):
-    """Computes `neg` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `neg` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: integers, floats and complex.
+    """
 
 
 @_operator("foreach_reciprocal")
 def foreach_reciprocal(input):
-    """Computes `reciprocal` for each tensor of the list `input`. Returns a list."""
+    """Computes `reciprocal` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_reciprocal_")
 def foreach_reciprocal_(input):
-    """Computes `reciprocal` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `reciprocal` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_round")
 def foreach_round(input):
-    """Computes `round` for each tensor of the list `input`. Returns a list."""
+    """Computes `round` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: integers and floats. Result: the promoted dtype.
+    """
 
 
 @_operator("foreach_round_")
 def foreach_round_(input):
-    """Computes `round` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `round` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: integers and floats.
+    """
 
 
 @_operator("foreach_rsqrt")
 def foreach_rsqrt(input):
-    """Computes `rsqrt` for each tensor of the list `input`. Returns a list."""
+    """Computes `rsqrt` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_rsqrt_")
 def foreach_rsqrt_(input):
-    """Computes `rsqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `rsqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_sigmoid")
 def foreach_sigmoid(input):
-    """Computes `sigmoid` for each tensor of the list `input`. Returns a list."""
+    """Computes `sigmoid` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_sigmoid_")
 def foreach_sigmoid_(input):
-    """Computes `sigmoid` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `sigmoid` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_sign")
 def foreach_sign(input):
-    """Computes `sign` for each tensor of the list `input`. Returns a list."""
+    """Computes `sign` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
+    """
 
 
 @_operator("foreach_sign_")
 def foreach_sign_(input):
-    """Computes `sign` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `sign` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: bool, integers and floats.
+    """
 
 
 @_operator("foreach_sin")
 def foreach_sin(input):
-    """Computes `sin` for each tensor of the list `input`. Returns a list."""
+    """Computes `sin` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_sin_")
 def foreach_sin_(input):
-    """Computes `sin` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `sin` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_sinh")
 def foreach_sinh(input):
-    """Computes `sinh` for each tensor of the list `input`. Returns a list."""
+    """Computes `sinh` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_sinh_")
 def foreach_sinh_(input):
-    """Computes `sinh` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `sinh` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_sqrt")
 def foreach_sqrt(input):
-    """Computes `sqrt` for each tensor of the list `input`. Returns a list."""
+    """Computes `sqrt` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_sqrt_")
 def foreach_sqrt_(input):
-    """Computes `sqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `sqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_tan")
 def foreach_tan(input):
-    """Computes `tan` for each tensor of the list `input`. Returns a list."""
+    """Computes `tan` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_tan_")
 def foreach_tan_(input):
-    """Computes `tan` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `tan` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_tanh")
 def foreach_tanh(input):
-    """Computes `tanh` for each tensor of the list `input`. Returns a list."""
+    """Computes `tanh` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers and bool.
+    """
 
 
 @_operator("foreach_tanh_")
 def foreach_tanh_(input):
-    """Computes `tanh` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `tanh` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex.
+    """
 
 
 @_operator("foreach_trunc")
 def foreach_trunc(input):
-    """Computes `trunc` for each tensor of the list `input`. Returns a list."""
+    """Computes `trunc` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: integers and floats. Result: the promoted dtype.
+    """
 
 
 @_operator("foreach_trunc_")
 def foreach_trunc_(input):
-    """Computes `trunc` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `trunc` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: integers and floats.
+    """
 
 
 @_operator("foreach_add.scalar foreach_add.list foreach_add.scalars foreach_add.tensor")
@@ -367,29 +608,41 @@ def foreach_add(input, scalar=None, other=None, scalars=None, *, alpha=1):
     Computes `add` for each tensor of the list `input`. Returns a list.
 
     foreach_add(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_add(sequence of Tensor input, sequence of Number scalars)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_add(sequence of Tensor input, Tensor other, *, Number alpha=1)
     Computes `add` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_add_.scalar foreach_add_.list foreach_add_.scalars foreach_add_.tensor")
 def foreach_add_(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_add_(sequence of Tensor input, Number scalar)
-    Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
 
     foreach_add_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_add_(sequence of Tensor input, sequence of Number scalars)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_add_(sequence of Tensor input, Tensor other, *, Number alpha=1)
-    Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -399,23 +652,34 @@ def foreach_sub(input, scalar=None, other=None, scalars=None, *, alpha=1):
     Computes `sub` for each tensor of the list `input`. Returns a list.
 
     foreach_sub(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_sub(sequence of Tensor input, sequence of Number scalars)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_sub_.scalar foreach_sub_.list foreach_sub_.scalars")
 def foreach_sub_(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_sub_(sequence of Tensor input, Number scalar)
-    Computes `sub` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `sub` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
 
     foreach_sub_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_sub_(sequence of Tensor input, sequence of Number scalars)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
+
+    Dtypes: integers, floats and complex.
     """
 
 
@@ -425,29 +689,41 @@ def foreach_mul(input, scalar=None, other=None, scalars=None):
     Computes `mul` for each tensor of the list `input`. Returns a list.
 
     foreach_mul(sequence of Tensor input, sequence of Tensor other)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_mul(sequence of Tensor input, sequence of Number scalars)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_mul(sequence of Tensor input, Tensor other)
     Computes `mul` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_mul_.scalar foreach_mul_.list foreach_mul_.scalars foreach_mul_.tensor")
 def foreach_mul_(input, scalar=None, other=None, scalars=None):
     """foreach_mul_(sequence of Tensor input, Number scalar)
-    Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
 
     foreach_mul_(sequence of Tensor input, sequence of Tensor other)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_mul_(sequence of Tensor input, sequence of Number scalars)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_mul_(sequence of Tensor input, Tensor other)
-    Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: bool, integers, floats and complex.
     """
 
 
@@ -457,29 +733,42 @@ def foreach_div(input, scalar=None, other=None, scalars=None):
     Computes `div` for each tensor of the list `input`. Returns a list.
 
     foreach_div(sequence of Tensor input, sequence of Tensor other)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_div(sequence of Tensor input, sequence of Number scalars)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_div(sequence of Tensor input, Tensor other)
     Computes `div` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
+    default dtype for integers and bool.
     """
 
 
 @_operator("foreach_div_.scalar foreach_div_.list foreach_div_.scalars foreach_div_.tensor")
 def foreach_div_(input, scalar=None, other=None, scalars=None):
     """foreach_div_(sequence of Tensor input, Number scalar)
-    Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
 
     foreach_div_(sequence of Tensor input, sequence of Tensor other)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_div_(sequence of Tensor input, sequence of Number scalars)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_div_(sequence of Tensor input, Tensor other)
-    Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
+
+    Dtypes: floats and complex except complex32.
     """
 
 
@@ -489,23 +778,34 @@ def foreach_clamp_max(input, scalar=None, other=None, scalars=None):
     Computes `clamp_max` for each tensor of the list `input`. Returns a list.
 
     foreach_clamp_max(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_clamp_max(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_clamp_max_.scalar foreach_clamp_max_.list foreach_clamp_max_.scalars")
 def foreach_clamp_max_(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_max_(sequence of Tensor input, Number scalar)
-    Computes `clamp_max` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `clamp_max` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     foreach_clamp_max_(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_clamp_max_(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
+
+    Dtypes: bool, integers and floats.
     """
 
 
@@ -515,23 +815,34 @@ def foreach_clamp_min(input, scalar=None, other=None, scalars=None):
     Computes `clamp_min` for each tensor of the list `input`. Returns a list.
 
     foreach_clamp_min(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_clamp_min(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_clamp_min_.scalar foreach_clamp_min_.list foreach_clamp_min_.scalars")
 def foreach_clamp_min_(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_min_(sequence of Tensor input, Number scalar)
-    Computes `clamp_min` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `clamp_min` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     foreach_clamp_min_(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_clamp_min_(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
+
+    Dtypes: bool, integers and floats.
     """
 
 
@@ -541,23 +852,34 @@ def foreach_maximum(input, scalar=None, other=None, scalars=None):
     Computes `maximum` for each tensor of the list `input`. Returns a list.
 
     foreach_maximum(sequence of Tensor input, sequence of Tensor other)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_maximum(sequence of Tensor input, sequence of Number scalars)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_maximum_.scalar foreach_maximum_.list foreach_maximum_.scalars")
 def foreach_maximum_(input, scalar=None, other=None, scalars=None):
     """foreach_maximum_(sequence of Tensor input, Number scalar)
-    Computes `maximum` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `maximum` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
 
     foreach_maximum_(sequence of Tensor input, sequence of Tensor other)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_maximum_(sequence of Tensor input, sequence of Number scalars)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
+
+    Dtypes: bool, integers and floats.
     """
 
 
@@ -567,23 +889,34 @@ def foreach_minimum(input, scalar=None, other=None, scalars=None):
     Computes `minimum` for each tensor of the list `input`. Returns a list.
 
     foreach_minimum(sequence of Tensor input, sequence of Tensor other)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_minimum(sequence of Tensor input, sequence of Number scalars)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_minimum_.scalar foreach_minimum_.list foreach_minimum_.scalars")
 def foreach_minimum_(input, scalar=None, other=None, scalars=None):
     """foreach_minimum_(sequence of Tensor input, Number scalar)
-    Computes `minimum` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `minimum` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
 
     foreach_minimum_(sequence of Tensor input, sequence of Tensor other)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_minimum_(sequence of Tensor input, sequence of Number scalars)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
+
+    Dtypes: bool, integers and floats.
     """
 
 
@@ -593,135 +926,212 @@ def foreach_pow(input, exponent):
     Computes `pow` for each tensor of the list `input`. Returns a list.
 
     foreach_pow(sequence of Tensor input, sequence of Number exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
+
+    Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype.
 
     foreach_pow(sequence of Tensor input, sequence of Tensor exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_pow(Number input, sequence of Tensor exponent)
     Computes `pow` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_pow_.scalar foreach_pow_.scalars foreach_pow_.list")
 def foreach_pow_(input, exponent):
     """foreach_pow_(sequence of Tensor input, Number exponent)
-    Computes `pow` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `pow` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
+    are not supported, returns an error and changes nothing.
 
     foreach_pow_(sequence of Tensor input, sequence of Number exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
+
+    Dtypes: bool, integers, floats and complex except complex32.
 
     foreach_pow_(sequence of Tensor input, sequence of Tensor exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
+
+    Dtypes: integers, floats and complex except complex32.
     """
 
 
 @_operator("foreach_lerp.scalar foreach_lerp.list foreach_lerp.scalars")
 def foreach_lerp(input, tensors1, weight=None, weights=None):
     """foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
 
     foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
+
+    Dtypes: floats and complex. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_lerp_.scalar foreach_lerp_.list foreach_lerp_.scalars")
 def foreach_lerp_(input, tensors1, weight=None, weights=None):
     """foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
 
     foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
+
+    Dtypes: floats and complex.
     """
 
 
 @_operator("foreach_addcmul.scalar foreach_addcmul.scalars foreach_addcmul.tensor")
 def foreach_addcmul(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_addcmul_.scalar foreach_addcmul_.scalars foreach_addcmul_.tensor")
 def foreach_addcmul_(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
+
+    Dtypes: integers, floats and complex.
     """
 
 
 @_operator("foreach_addcdiv.scalar foreach_addcdiv.scalars foreach_addcdiv.tensor")
 def foreach_addcdiv(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
+
+    Dtypes: floats and complex. Result: the promoted dtype.
     """
 
 
 @_operator("foreach_addcdiv_.scalar foreach_addcdiv_.scalars foreach_addcdiv_.tensor")
 def foreach_addcdiv_(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
+
+    Dtypes: floats and complex.
     """
 
 
 @_operator("foreach_norm")
 def foreach_norm(input, ord=2, dtype=None):
-    """Computes `linalg.vector_norm` for each tensor of the list `input`. Returns a list."""
+    """Computes `linalg.vector_norm` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+    complex, unless `dtype` is given.
+    """
 
 
 @_operator("foreach_max")
 def foreach_max(input):
-    """Computes `max` for each tensor of the list `input`. Returns a list."""
+    """Computes `max` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers and floats.
+    """
 
 
 @_operator("foreach_mm")
 def foreach_mm(input, mat2):
-    """Computes `mm` for each tensor of the list `input`, with the corresponding items of the other lists. Returns a list."""
+    """Computes `mm` for each tensor of the list `input`, with the corresponding items of the other
+    lists. Returns a list.
+
+    Dtypes: integers, floats and complex except complex32.
+    """
 
 
 @_operator("foreach_clone")
 def foreach_clone(input, *, memory_format=None):
-    """Computes `clone` for each tensor of the list `input`. Returns a list."""
+    """Computes `clone` for each tensor of the list `input`. Returns a list.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("foreach_copy_")
 def foreach_copy_(input, src, non_blocking=False):
-    """Computes `copy_` for each tensor of the list `input`, with the corresponding items of the other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `copy_` for each tensor of the list `input`, with the corresponding items of the other
+    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
+    changes nothing.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 @_operator("foreach_zero_")
 def foreach_zero_(input):
-    """Computes `zero_` for each tensor of the list `input`, in place. If the shapes or dtypes of an item are not supported, returns an error and changes nothing."""
+    """Computes `zero_` for each tensor of the list `input`, in place. If the shapes or dtypes of an
+    item are not supported, returns an error and changes nothing.
+
+    Dtypes: bool, integers, floats and complex.
+    """
 
 
 __all__ = []

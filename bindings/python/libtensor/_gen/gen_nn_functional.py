@@ -9,6 +9,8 @@ def pdist(input, p=2):
     vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
     so on (the condensed distance matrix).
 
+    Dtypes: float32 and float64. Result: the dtype of `input`.
+
     >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
@@ -20,6 +22,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
     promoted; at least one must be floating-point.
 
+    Dtypes: floats. Result: the promoted dtype.
+
     >>> torch.cosine_similarity(torch.tensor([[1., 0.], [3., 4.]]), torch.tensor([[1., 1.], [4., 3.]]))
     tensor([0.7071, 0.9600])
     """
@@ -27,8 +31,12 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 @_operator("nn.leaky_relu", switches=True)
 def leaky_relu(input, negative_slope=0.01, inplace=False):
-    """Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
-    * x` otherwise.
+    """Applies the leaky rectified linear unit (leaky ReLU) element by element: `x` for x >= 0, and
+    `negative_slope * x` otherwise.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `leaky_relu_` does.
 
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
@@ -37,21 +45,27 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 @_operator("nn.leaky_relu", inplace=True)
 def leaky_relu_(input, negative_slope=0.01):
-    """Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
-    * x` otherwise.
+    """Applies the leaky rectified linear unit (leaky ReLU) element by element: `x` for x >= 0, and
+    `negative_slope * x` otherwise.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
+    Dtypes: floats.
+
+    >>> torch.nn.functional.leaky_relu_(torch.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
     """
 
 
 @_operator("prelu")
 def prelu(input, weight):
-    """Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
-    x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
-    `input`.
+    """Applies the parametric rectified linear unit (PReLU) element by element: `x` for x >= 0, and
+    `weight * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the
+    dtype of `input`; other sizes are an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    It is also a method, `Tensor.prelu(weight)`.
 
     >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
@@ -60,7 +74,12 @@ def prelu(input, weight):
 
 @_operator("nn.hardtanh", switches=True)
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
+    """Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
+    `min_val` greater than `max_val` is an error.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `hardtanh_` does.
 
     >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
     tensor([-1.0000,  0.5000,  1.0000])
@@ -69,18 +88,26 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 @_operator("nn.hardtanh", inplace=True)
 def hardtanh_(input, min_val=-1.0, max_val=1.0):
-    """Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
+    """Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
+    `min_val` greater than `max_val` is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
+    Dtypes: integers and floats.
+
+    >>> torch.nn.functional.hardtanh_(torch.tensor([-2., 0.5, 3.]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
 
 
 @_operator("nn.relu6", switches=True)
 def relu6(input, inplace=False):
-    """Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
+    """Applies ReLU6, the rectified linear unit limited to 6, to each element: `min(max(x, 0), 6)`. NaN
+    remains NaN.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `relu6_` does.
 
     >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
     tensor([0., 2., 6.])
@@ -89,18 +116,27 @@ def relu6(input, inplace=False):
 
 @_operator("nn.relu6", inplace=True)
 def relu6_(input):
-    """Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
+    """Applies ReLU6, the rectified linear unit limited to 6, to each element: `min(max(x, 0), 6)`. NaN
+    remains NaN.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
+    Dtypes: integers and floats.
+
+    >>> torch.nn.functional.relu6_(torch.tensor([-1., 2., 8.]))
     tensor([0., 2., 6.])
     """
 
 
 @_operator("threshold", switches=True)
 def threshold(input, threshold, value, inplace=False, *, out=None):
-    """Replaces elements that are at most `threshold` by `value`.
+    """Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
+    remains NaN.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `threshold_` does. `out` is the tensor that the
+    result is written to.
 
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
@@ -109,18 +145,27 @@ def threshold(input, threshold, value, inplace=False, *, out=None):
 
 @_operator("threshold", inplace=True)
 def threshold_(input, threshold, value):
-    """Replaces elements that are at most `threshold` by `value`.
+    """Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
+    remains NaN.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    Dtypes: integers and floats.
+
+    >>> torch.threshold_(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
     """
 
 
 @_operator("hardshrink")
 def hardshrink(input, lambd=0.5, *, out=None):
-    """Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
+    """Applies hard shrinkage element by element: 0 for elements in [-`lambd`, `lambd`], and `x`
+    otherwise.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to. It is also a method,
+    `Tensor.hardshrink(lambd=0.5)`.
 
     >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-1.,  0.,  2.])
@@ -132,6 +177,10 @@ def softshrink(input, lambd=0.5, *, out=None):
     """Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
     lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.nn.functional.softshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-0.5000,  0.0000,  1.5000])
     """
@@ -139,8 +188,12 @@ def softshrink(input, lambd=0.5, *, out=None):
 
 @_operator("nn.hardsigmoid", switches=True)
 def hardsigmoid(input, inplace=False):
-    """Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
-    / 6`.
+    """Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
+    `min(max(x + 3, 0), 6) / 6`.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `hardsigmoid_` does.
 
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
@@ -149,19 +202,25 @@ def hardsigmoid(input, inplace=False):
 
 @_operator("nn.hardsigmoid", inplace=True)
 def hardsigmoid_(input):
-    """Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
-    / 6`.
+    """Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
+    `min(max(x + 3, 0), 6) / 6`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
+    Dtypes: floats.
+
+    >>> torch.nn.functional.hardsigmoid_(torch.tensor([-4., 0., 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
 
 
 @_operator("nn.hardswish", switches=True)
 def hardswish(input, inplace=False):
-    """Applies the hard swish to each element: `x * hardsigmoid(x)`.
+    """Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `hardswish_` does.
 
     >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
     tensor([-0.0000, -0.3750,  3.0000])
@@ -170,19 +229,25 @@ def hardswish(input, inplace=False):
 
 @_operator("nn.hardswish", inplace=True)
 def hardswish_(input):
-    """Applies the hard swish to each element: `x * hardsigmoid(x)`.
+    """Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
+    Dtypes: floats.
+
+    >>> torch.nn.functional.hardswish_(torch.tensor([-4., -1.5, 3.]))
     tensor([-0.0000, -0.3750,  3.0000])
     """
 
 
 @_operator("nn.elu", switches=True)
 def elu(input, alpha=1.0, inplace=False):
-    """Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
-    1)` otherwise.
+    """Applies the exponential linear unit (ELU) element by element: `x` for x > 0, and `alpha *
+    (exp(x) - 1)` otherwise.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `elu_` does.
 
     >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
@@ -191,20 +256,26 @@ def elu(input, alpha=1.0, inplace=False):
 
 @_operator("nn.elu", inplace=True)
 def elu_(input, alpha=1.0):
-    """Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
-    1)` otherwise.
+    """Applies the exponential linear unit (ELU) element by element: `x` for x > 0, and `alpha *
+    (exp(x) - 1)` otherwise.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
+    Dtypes: floats.
+
+    >>> torch.nn.functional.elu_(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
     """
 
 
 @_operator("celu", switches=True)
 def celu(input, alpha=1.0, inplace=False):
-    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
-    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+    """Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
+    for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `celu_` does.
 
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
@@ -213,21 +284,27 @@ def celu(input, alpha=1.0, inplace=False):
 
 @_operator("celu", inplace=True)
 def celu_(input, alpha=1.0):
-    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
-    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+    """Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
+    for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    Dtypes: floats.
+
+    >>> torch.celu_(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
     """
 
 
 @_operator("selu", switches=True)
 def selu(input, inplace=False):
-    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
-    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    """Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
+    min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
     (self-normalizing networks).
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `selu_` does.
 
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
@@ -236,21 +313,27 @@ def selu(input, inplace=False):
 
 @_operator("selu", inplace=True)
 def selu_(input):
-    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
-    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    """Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
+    min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
     (self-normalizing networks).
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.selu(torch.tensor([-1., 2.]))
+    Dtypes: floats.
+
+    >>> torch.selu_(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
 
 
 @_operator("nn.softplus")
 def softplus(input, beta=1.0, threshold=20.0, *, out=None):
-    """Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`. Returns
-    x where `beta * x` exceeds `threshold`.
+    """Applies softplus, a smooth approximation of ReLU, to each element: `log(1 + exp(beta * x)) /
+    beta`. Returns x where `beta * x` exceeds `threshold`.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.nn.functional.softplus(torch.tensor([0., 30.]))
     tensor([ 0.6931, 30.0000])
@@ -259,7 +342,12 @@ def softplus(input, beta=1.0, threshold=20.0, *, out=None):
 
 @_operator("nn.logsigmoid")
 def logsigmoid(input, *, out=None):
-    """Computes the logarithm of the sigmoid of each element: `-log(1 + exp(-x))`, without overflow.
+    """Computes the logarithm of the sigmoid (log-sigmoid) of each element: `-log(1 + exp(-x))`,
+    without overflow.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.nn.functional.logsigmoid(torch.tensor([0., -30.]))
     tensor([ -0.6931, -30.0000])
@@ -268,10 +356,14 @@ def logsigmoid(input, *, out=None):
 
 @_operator("nn.gelu")
 def gelu(input, approximate="none", *, out=None):
-    """Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the
+    """Applies the Gaussian error linear unit (GELU) to each element: `x * Phi(x)`, where Phi is the
     cumulative distribution function of the standard normal distribution. `approximate` "tanh"
     computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
     "none".
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.nn.functional.gelu(torch.tensor([-1., 2.]))
     tensor([-0.1587,  1.9545])
@@ -280,7 +372,12 @@ def gelu(input, approximate="none", *, out=None):
 
 @_operator("nn.silu", switches=True)
 def silu(input, inplace=False):
-    """Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
+    """Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
+    + exp(-x))`.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `silu_` does.
 
     >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
     tensor([-0.2689,  1.7616])
@@ -289,18 +386,25 @@ def silu(input, inplace=False):
 
 @_operator("nn.silu", inplace=True)
 def silu_(input):
-    """Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
+    """Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
+    + exp(-x))`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
+    Dtypes: floats and complex.
+
+    >>> torch.nn.functional.silu_(torch.tensor([-1., 2.]))
     tensor([-0.2689,  1.7616])
     """
 
 
 @_operator("nn.mish", switches=True)
 def mish(input, inplace=False):
-    """Applies the Mish activation to each element: `x * tanh(softplus(x))`.
+    """Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `mish_` does.
 
     >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
     tensor([-0.3034,  1.9440])
@@ -309,18 +413,23 @@ def mish(input, inplace=False):
 
 @_operator("nn.mish", inplace=True)
 def mish_(input):
-    """Applies the Mish activation to each element: `x * tanh(softplus(x))`.
+    """Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
+    Dtypes: floats.
+
+    >>> torch.nn.functional.mish_(torch.tensor([-1., 2.]))
     tensor([-0.3034,  1.9440])
     """
 
 
 @_operator("nn.tanhshrink")
 def tanhshrink(input):
-    """Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
+    """Applies the tanh shrinkage to each element: `x - tanh(x)`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
 
     >>> torch.nn.functional.tanhshrink(torch.tensor([0., 2.]))
     tensor([0.0000, 1.0360])
@@ -329,8 +438,10 @@ def tanhshrink(input):
 
 @_operator("nn.softsign")
 def softsign(input):
-    """Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
-    dtype.
+    """Applies the softsign function to each element: `x / (1 + |x|)`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
 
     >>> torch.nn.functional.softsign(torch.tensor([-1., 3.]))
     tensor([-0.5000,  0.7500])
@@ -339,9 +450,15 @@ def softsign(input):
 
 @_operator("rrelu", switches=True)
 def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False, *, generator=None):
-    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
-    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
-    distributed between `lower` and `upper`.
+    """Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
+    `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes
+    instead, uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an
+    error.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `rrelu_` does.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -350,21 +467,28 @@ def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=
 
 @_operator("rrelu", inplace=True)
 def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
-    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
-    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
-    distributed between `lower` and `upper`.
+    """Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
+    `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes
+    instead, uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an
+    error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    Dtypes: floats.
+
+    `generator` defaults to the default generator of the device.
+
+    >>> torch.rrelu_(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
     """
 
 
 @_operator("nn.glu")
 def glu(input, dim=-1):
-    """Applies the gated linear unit: `a * sigmoid(b)`, where a and b are the first and the second half
-    of `input` along `dim`. The size of `dim` must be even.
+    """Applies the gated linear unit (GLU): `a * sigmoid(b)`, where a and b are the first and the
+    second half of `input` along `dim`. An odd size of `dim` is an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))
     tensor([0.5000, 1.0000])
@@ -375,6 +499,8 @@ def glu(input, dim=-1):
 def softmin(input, dim, dtype=None):
     """Computes `softmax(-input)` along `dim`. `dtype` converts the elements first.
 
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
     >>> torch.nn.functional.softmin(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
     """
@@ -383,27 +509,40 @@ def softmin(input, dim, dtype=None):
 @_operator("nn.softmax")
 def softmax(input, dim, dtype=None, *, out=None):
     """Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first;
+    integers and bool require it.
 
     Alias of `softmax`.
+
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to.
     """
 
 
 @_operator("nn.log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
     """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-    overflow or cancellation. `dtype` converts elements first.
+    overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 
     Alias of `log_softmax`.
+
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to.
     """
 
 
 @_operator("nn.gumbel_softmax")
 def gumbel_softmax(input, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=None):
     """Samples from the Gumbel-softmax (concrete) distribution with logits `input` along `dim`:
-    `softmax((input + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
-    one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
-    gradient of the soft samples (straight-through estimator). `eps` is ignored.
+    `softmax((input + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples
+    approach one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have
+    the gradient of the soft samples (straight-through estimator). `eps` is ignored.
+
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.gumbel_softmax(torch.tensor([0., 0., 10.]), hard=True)
@@ -424,6 +563,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
     attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
     one.
+
+    Dtypes: floats. Result: the dtype of `query`.
 
     >>> x = torch.tensor([[1., 0.], [0., 1.]])
     >>> torch.nn.functional.scaled_dot_product_attention(x, x, torch.tensor([[1.], [3.]]))
@@ -450,6 +591,8 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     output, and the attention weights averaged over heads, or those of each head if
     `average_attn_weights` is false; without `need_weights` they are empty.
 
+    Dtypes: floats.
+
     >>> x, w = torch.tensor([[1., 0.], [0., 1.]]), torch.eye(2)
     >>> torch.nn.functional.multi_head_attention_forward(x, x, x, 2, 1, torch.cat([w, w, w]), None, None, None, False, 0.0, w, None)
     (tensor([[0.6698, 0.3302],
@@ -469,15 +612,21 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     `dilation` the distance between kernel elements. `groups` divides the input and output channels
     into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
     shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
-    `input`, `weight` and `bias` of shape (C_out) must have the same dtype.
+    `input`, `weight` and `bias` of shape (C_out) must have the same dtype. Channels that do not
+    agree, a kernel larger than the padded input, a stride below 1 and negative padding are an
+    error.
 
     conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
     Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
     that the output has the length of the input, with one more zero at the end for an odd total; it
     requires a stride of 1.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]))
     tensor([[[21., 32., 43.]]])
+    >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]), padding="same")
+    tensor([[[21., 32., 43.,  4.]]])
     """
 
 
@@ -490,16 +639,22 @@ def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 
     `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
     one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
-    W_out), in channels-last memory format if `input` or `weight` is.
+    W_out), in channels-last memory format if `input` or `weight` is. The errors are those of
+    `conv1d`.
 
     conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
     Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
     that the output has the height and width of the input; it requires a stride of 1.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
     tensor([[[[4., 6., 4.],
               [6., 9., 6.],
               [4., 6., 4.]]]])
+    >>> torch.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), padding="same")
+    tensor([[[[4., 2.],
+              [2., 1.]]]])
     """
 
 
@@ -509,27 +664,35 @@ def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     Applies a 3-D convolution (cross-correlation) to volumes `input` of shape (N, C_in, D, H, W) or
     (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
     shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
-    height, width); see `conv1d`.
+    height, width); see `conv1d`. Returns a tensor of shape (N, C_out, D_out, H_out, W_out). The
+    errors are those of `conv1d`.
 
     conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
     Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
     that the output has the depth, height and width of the input; it requires a stride of 1.
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
+    >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), padding="same").flatten()
+    tensor([8., 4., 4., 2., 4., 2., 2., 1.])
     """
 
 
 @_operator("conv_transpose1d")
 def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `input`
-    of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
-    `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+    """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to
+    `input` of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and
+    adds `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
 
     `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
     shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
     output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
-    to L, and must be smaller than the stride or the dilation.
+    to L, and must be smaller than the stride or the dilation. `input`, `weight` and `bias` must
+    have the same dtype.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.conv_transpose1d(torch.tensor([[[1., 2.]]]), torch.tensor([[[1., 10.]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
@@ -542,6 +705,8 @@ def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output
     or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
     (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
     of `conv_transpose1d`, with one number for both dimensions, or (height, width).
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
@@ -557,6 +722,8 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
     of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
     are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
     >>> torch.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 1, 1)).flatten()
     tensor([1., 1.])
     """
@@ -565,8 +732,10 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
 @_operator("conv_tbc")
 def conv_tbc(input, weight, bias, pad=0):
     """Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
-    `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
-    end. Returns a tensor of shape (L_out, N, C_out).
+    `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
+    zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
@@ -575,8 +744,14 @@ def conv_tbc(input, weight, bias, pad=0):
 
 @_operator("nn.dropout", switches=True)
 def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
-    if `training` is true. Otherwise returns `input`.
+    """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+    others by 1 - `p`, if `training` is true. Otherwise returns `input`. A `p` outside of [0, 1] is
+    an error, and so are integers in training.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `dropout_` does.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout(torch.ones(4))
@@ -586,13 +761,18 @@ def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout", inplace=True)
 def dropout_(input, p=0.5, training=True, *, generator=None):
-    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
-    if `training` is true. Otherwise returns `input`.
+    """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+    others by 1 - `p`, if `training` is true. Otherwise returns `input`. A `p` outside of [0, 1] is
+    an error, and so are integers in training.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.nn.functional.dropout(torch.ones(4))
+    >>> torch.nn.functional.dropout_(torch.ones(4))
     tensor([0., 0., 2., 0.])
     """
 
@@ -600,7 +780,12 @@ def dropout_(input, p=0.5, training=True, *, generator=None):
 @_operator("feature_dropout", switches=True)
 def feature_dropout(input, p, train, inplace=False, *, generator=None):
     """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together.
+    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `feature_dropout_` does.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
@@ -613,12 +798,16 @@ def feature_dropout(input, p, train, inplace=False, *, generator=None):
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
     """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together.
+    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
+    >>> torch.feature_dropout_(torch.ones(1, 3, 2), 0.5, train=True)
     tensor([[[0., 0.],
              [0., 0.],
              [2., 2.]]])
@@ -627,7 +816,14 @@ def feature_dropout_(input, p, train, *, generator=None):
 
 @_operator("nn.dropout1d", switches=True)
 def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """Applies `dropout` to whole channels of sequences `input` of shape (N, C, L) or (C, L).
+    """Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
+    L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
+    `p`. A `p` outside of [0, 1] is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `dropout1d_` does.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout1d(torch.ones(3, 2))
@@ -639,12 +835,18 @@ def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout1d", inplace=True)
 def dropout1d_(input, p=0.5, training=True, *, generator=None):
-    """Applies `dropout` to whole channels of sequences `input` of shape (N, C, L) or (C, L).
+    """Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
+    L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
+    `p`. A `p` outside of [0, 1] is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.nn.functional.dropout1d(torch.ones(3, 2))
+    >>> torch.nn.functional.dropout1d_(torch.ones(3, 2))
     tensor([[0., 0.],
             [0., 0.],
             [2., 2.]])
@@ -653,7 +855,14 @@ def dropout1d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.dropout2d", switches=True)
 def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """Applies `dropout` to whole channels of images. The first two dimensions of `input` are (N, C).
+    """Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
+    `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
+    error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `dropout2d_` does.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 1, 2))
@@ -667,12 +876,18 @@ def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout2d", inplace=True)
 def dropout2d_(input, p=0.5, training=True, *, generator=None):
-    """Applies `dropout` to whole channels of images. The first two dimensions of `input` are (N, C).
+    """Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
+    `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
+    error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 1, 2))
+    >>> torch.nn.functional.dropout2d_(torch.ones(1, 3, 1, 2))
     tensor([[[[0., 0.]],
     <BLANKLINE>
              [[0., 0.]],
@@ -683,7 +898,14 @@ def dropout2d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.dropout3d", switches=True)
 def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """Applies `dropout` to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
+    """Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
+    H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided
+    by 1 - `p`. A `p` outside of [0, 1] is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `dropout3d_` does.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout3d(torch.ones(3, 1, 1, 1)).flatten()
@@ -693,12 +915,18 @@ def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout3d", inplace=True)
 def dropout3d_(input, p=0.5, training=True, *, generator=None):
-    """Applies `dropout` to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
+    """Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
+    H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided
+    by 1 - `p`. A `p` outside of [0, 1] is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.nn.functional.dropout3d(torch.ones(3, 1, 1, 1)).flatten()
+    >>> torch.nn.functional.dropout3d_(torch.ones(3, 1, 1, 1)).flatten()
     tensor([0., 0., 2.])
     """
 
@@ -707,7 +935,13 @@ def dropout3d_(input, p=0.5, training=True, *, generator=None):
 def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
     """Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
     element by the minimum of `selu` with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
+    error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `alpha_dropout_` does.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.alpha_dropout(torch.ones(4), training=True)
@@ -719,12 +953,17 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None
 def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
     """Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
     element by the minimum of `selu` with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
+    error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.nn.functional.alpha_dropout(torch.ones(4), training=True)
+    >>> torch.nn.functional.alpha_dropout_(torch.ones(4), training=True)
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
     """
 
@@ -732,7 +971,12 @@ def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
 @_operator("nn.feature_alpha_dropout", switches=True)
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
     """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together.
+    dimensions are replaced together. A `p` outside of [0, 1] is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device. `inplace` modifies `input` and
+    returns it, as `feature_alpha_dropout_` does.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3, 1), training=True).flatten()
@@ -743,20 +987,29 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, genera
 @_operator("nn.feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
     """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together.
+    dimensions are replaced together. A `p` outside of [0, 1] is an error.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
+
+    Dtypes: bool, integers, floats and complex.
+
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3, 1), training=True).flatten()
+    >>> torch.nn.functional.feature_alpha_dropout_(torch.ones(1, 3, 1), training=True).flatten()
     tensor([-0.7792, -0.7792,  1.6656])
     """
 
 
 @_operator("nn.linear")
 def linear(input, weight, bias=None, *, out=None):
-    """Applies a linear transformation: `input @ weight.T + bias`. `input` has the shape (..., K),
-    `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
+    """Applies a linear transformation (fully connected layer): `input @ weight.T + bias`. `input` has
+    the shape (..., K), `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector
+    (K). The dtypes must be equal.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[1., 0.], [1., 1.]]), torch.tensor([0., 10.]))
     tensor([[ 1., 13.]])
@@ -769,6 +1022,8 @@ def bilinear(input1, input2, weight, bias=None):
     `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
     of shape (O).
 
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input1`.
+
     >>> torch.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
     tensor([9.])
     """
@@ -776,7 +1031,11 @@ def bilinear(input1, input2, weight, bias=None):
 
 @_operator("nn.normalize")
 def normalize(input, p=2.0, dim=(1,), eps=1e-12, *, out=None):
-    """Divides `input` by its `p`-norm along `dim`: `x / max(norm(x), eps)`.
+    """Normalizes vectors along `dim`: divides them by their `p`-norm, `x / max(norm(x), eps)`.
+
+    Dtypes: floats and complex except complex32. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
     tensor([[0.6000, 0.8000]])
@@ -786,7 +1045,10 @@ def normalize(input, p=2.0, dim=(1,), eps=1e-12, *, out=None):
 @_operator("pairwise_distance")
 def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
     """Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
-    Shapes are broadcast.
+    Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
+    for complex, the default dtype for integers and bool.
 
     >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
     tensor([5.0000])
@@ -797,7 +1059,9 @@ def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
 def one_hot(tensor, num_classes=-1):
     """Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
     with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
-    largest index.
+    largest index. Negative indices, and indices of at least `num_classes`, are an error.
+
+    Dtypes: int64. Result: int64.
 
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],
@@ -808,7 +1072,10 @@ def one_hot(tensor, num_classes=-1):
 @_operator("pixel_shuffle")
 def pixel_shuffle(input, upscale_factor):
     """Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
-    r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
+    r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`. A number of channels that is
+    not divisible by r**2 is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
@@ -819,7 +1086,10 @@ def pixel_shuffle(input, upscale_factor):
 @_operator("pixel_unshuffle")
 def pixel_unshuffle(input, downscale_factor):
     """Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
-    r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
+    r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`. A height or
+    width that is not divisible by r is an error.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
     tensor([0, 1, 2, 3])
@@ -829,7 +1099,9 @@ def pixel_unshuffle(input, downscale_factor):
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
     """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn.
+    turn. `groups` must divide the number of channels.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -839,9 +1111,11 @@ def channel_shuffle(input, groups):
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
     """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn.
+    turn. `groups` must divide the number of channels.
 
     Alias of `channel_shuffle`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -857,6 +1131,8 @@ def pad(input, pad, mode="constant", value=None):
     without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
     around. The last three pad the last 1 to 3 dimensions of a batch with channels.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
+
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (2, 1), mode="reflect")
     tensor([[3, 2, 1, 2, 3, 2]])
     """
@@ -868,7 +1144,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
     whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
     divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-    tensor.
+    tensor. The indices are int32 or int64; an index out of range is an error. `weight` may have any
+    dtype.
 
     >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1., 2.], [3., 4.]]))
     tensor([[3., 4.],
@@ -880,6 +1157,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 def embedding_renorm_(input, indices, max_norm, norm_type):
     """Scales the rows of `input` at `indices` whose `norm_type`-norm exceeds `max_norm` to
     approximately that norm, in place.
+
+    Dtypes: floats and complex.
 
     >>> torch.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
     tensor([[0.6000, 0.8000]])
@@ -895,7 +1174,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, sca
     the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
     whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
     divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-    tensor.
+    tensor. The indices are int32 or int64; an index out of range is an error. `weight` is
+    floating-point.
 
     >>> weight = torch.tensor([[1., 2.], [3., 4.], [5., 6.]])
     >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [1, 2]]), weight)
@@ -906,11 +1186,14 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, sca
 
 @_operator("nn.l1_loss")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """Computes the absolute error (L1 loss): `weight * |input - target|`. A mean is divided by the sum
-    of `weight`, if given.
+    """Computes the mean absolute error (MAE, L1 loss): `weight * |input - target|`. A mean is divided
+    by the sum of `weight`, if given.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+    complex.
 
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(2.)
@@ -919,12 +1202,14 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 @_operator("nn.mse_loss")
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """Computes the mean squared error (L2 loss): `(input - target)**2`, multiplied by `weight` if
+    """Computes the mean squared error (MSE, L2 loss): `(input - target)**2`, multiplied by `weight` if
     given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
     `weight`.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the promoted dtype.
 
     >>> torch.nn.functional.mse_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(5.)
@@ -934,10 +1219,13 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 @_operator("nn.smooth_l1_loss")
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
-    elsewhere, with d = `input - target`.
+    elsewhere, with d = `input - target`. With `beta` 0 it is the L1 loss; a negative one is an
+    error.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the promoted dtype.
 
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(1.5000)
@@ -947,9 +1235,12 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 @_operator("nn.huber_loss")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
-    elsewhere, with d = `input - target`, multiplied by `weight`.
+    elsewhere, with d = `input - target`, multiplied by `weight`. A `delta` that is not positive is
+    an error.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+
+    Dtypes: floats. Result: the promoted dtype.
 
     >>> torch.nn.functional.huber_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), delta=2)
     tensor(2.2500)
@@ -966,6 +1257,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
+    Dtypes: floats. Result: the promoted dtype.
+
     >>> torch.nn.functional.kl_div(torch.tensor([0.5, 0.5]).log(), torch.tensor([1., 0.]), reduction='sum')
     tensor(0.6931)
     """
@@ -975,12 +1268,15 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
     probabilities x, `input` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
-    shape (N) or (N, d1, ...). An unbatched `input` has the shape (C). `weight` of shape (C) rescales
-    classes; a mean is divided by the sum of the weights of the targets. Targets equal to
-    `ignore_index` do not contribute.
+    shape (N) or (N, d1, ...). An unbatched `input` has the shape (C). `weight` of shape (C)
+    rescales classes; a mean is divided by the sum of the weights of the targets. Targets equal to
+    `ignore_index` do not contribute; others must be classes from 0 to C - 1, of dtype int64 or
+    uint8.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.nll_loss(torch.tensor([[-1., -2.], [-3., -4.]]), torch.tensor([0, 1]))
     tensor(2.5000)
@@ -989,14 +1285,17 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 @_operator("nn.cross_entropy")
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
-    """Computes the cross-entropy loss for classification from unnormalized logits `input` of shape (C),
-    (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(input))` over the class dimension. `target`
-    contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
-    shape of `input`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
-    not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+    """Computes the cross-entropy loss for classification from unnormalized logits `input` of shape
+    (C), (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(input))` over the class dimension.
+    `target` contains class indices from 0 to C - 1 (int64 or uint8), of shape (N) or (N, d1, ...),
+    or class probabilities, of the shape of `input`. `weight` of shape (C) rescales classes, and
+    targets equal to `ignore_index` do not contribute. `label_smoothing`, a number from 0 to 1,
+    mixes the targets with the uniform distribution.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.], [1., 1.]]), torch.tensor([0, 1]))
     tensor(0.6931)
@@ -1005,11 +1304,14 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 @_operator("nn.binary_cross_entropy")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Computes the binary cross-entropy of probabilities `input`: `-weight * (target * log(input) + (1 -
-    target) * log(1 - input))`. Logarithms are clamped to at least -100.
+    """Computes the binary cross-entropy (BCE) of probabilities `input`: `-weight * (target *
+    log(input) + (1 - target) * log(1 - input))`. Logarithms are clamped to at least -100. Elements
+    of `input` and `target` outside of [0, 1] are an error, and so are different dtypes.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 1.]), torch.tensor([1., 1.]))
     tensor(0.3466)
@@ -1018,12 +1320,14 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 @_operator("nn.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-    """Computes `binary_cross_entropy(sigmoid(input), target)` from logits `input` in a numerically
-    stable form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both
-    are broadcast.
+    """Computes the binary cross-entropy of logits `input` in a numerically stable form:
+    `binary_cross_entropy(sigmoid(input), target)`. `weight` multiplies the loss, and `pos_weight`
+    the term of positive targets; both are broadcast.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0., 200.]), torch.tensor([1., 0.]))
     tensor(100.3466)
@@ -1032,13 +1336,17 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
 
 @_operator("nn.poisson_nll_loss")
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"):
-    """Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(input)
+    """Computes the negative log-likelihood of counts `target` under a Poisson distribution:
+    `exp(input)
     - target * input`, where `input` is the log rate, or `input - target * log(input + eps)` if
-    `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
-    greater than 1.
+      `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
+      greater than 1.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype; the default dtype for integers
+    and bool.
 
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0., 1.]), torch.tensor([1., 1.]))
     tensor(1.3591)
@@ -1047,12 +1355,14 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
 
 @_operator("nn.gaussian_nll_loss")
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
-    """Computes the negative log-likelihood of `target` under normal distributions with mean `input` and
-    variance `var`: `(log(var) + (input - target)**2 / var) / 2`. The variance is clamped to at least
-    `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `input`, lacks its last
-    dimension, or has size 1 in one dimension.
+    """Computes the negative log-likelihood of `target` under normal distributions with mean `input`
+    and variance `var`: `(log(var) + (input - target)**2 / var) / 2`. The variance is clamped to at
+    least `eps`; negative variances are an error. `full` adds the constant log(2*pi) / 2. `var` has
+    the shape of `input`, lacks its last dimension, or has size 1 in one dimension.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+
+    Dtypes: floats. Result: the promoted dtype.
 
     >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1., 1.]))
     tensor(2.5000)
@@ -1067,6 +1377,8 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
+    Dtypes: floats. Result: the promoted dtype.
+
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([1., 0.5]), torch.tensor([1, -1]))
     tensor(0.7500)
     """
@@ -1079,6 +1391,9 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers and
+    bool.
 
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1, 1]))
     tensor(0.5000)
@@ -1093,6 +1408,8 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
+    Dtypes: floats. Result: the promoted dtype.
+
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([0., 0.]), torch.tensor([1., -1.]))
     tensor(0.6931)
     """
@@ -1101,10 +1418,13 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 @_operator("nn.multi_margin_loss")
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Computes the multi-class hinge loss: for a sample x of shape (C), a row of `input`, of class y,
-    `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+    `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2. `target`
+    of shape (N) contains class indices from 0 to C - 1 (int64).
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[1., 0.5]]), torch.tensor([0]))
     tensor(0.2500)
@@ -1115,10 +1435,13 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Computes the multi-label hinge loss: for a sample x of shape (C), a row of `input`, the sum of
     `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
-    `target` lists the labels of the sample; the first negative number ends the list.
+    `target` lists the labels of the sample; the first negative number ends the list. Labels of at
+    least C are an error.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([[1., 0.5]]), torch.tensor([[0, -1]]))
     tensor(0.2500)
@@ -1127,11 +1450,13 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 @_operator("nn.multilabel_soft_margin_loss")
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
-    each sample, each class multiplied by its `weight`.
+    """Computes the multi-label one-versus-all loss: the mean of `binary_cross_entropy_with_logits`
+    over the classes (the last dimension) of each sample, each class multiplied by its `weight`.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
@@ -1146,6 +1471,9 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
     >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([3., 4.]), torch.tensor([4., 3.]), torch.tensor(1))
     tensor(0.0400)
     """
@@ -1155,10 +1483,13 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"):
     """Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
     where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
-    instead of d(anchor, negative) where it is smaller.
+    instead of d(anchor, negative) where it is smaller. A `margin` that is not positive is an error.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
+
+    Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
+    for complex, the default dtype for integers and bool.
 
     >>> torch.nn.functional.triplet_margin_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
     tensor(4.0000)
@@ -1173,15 +1504,21 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     separates labels.
 
     `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
-    `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
-    `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
-    targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
-    the mean of the losses divided by the target lengths (default), or "sum".
+    `targets` are class indices from 0 to C - 1 of shape (N, S), or the concatenated sequences.
+    `input_lengths` and `target_lengths` are the lengths of each sample, at most T and S.
+    `zero_infinity` replaces infinite losses, of targets that are too long, by 0. `reduction` is
+    "none" for the loss of each sample, "mean" for the mean of the losses divided by the target
+    lengths (default), or "sum".
 
     The gradient includes that of `log_softmax`.
 
+    Dtypes: float32 and float64. Result: the dtype of `log_probs`.
+
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction="mean", bool zero_infinity=False)
     Computes `ctc_loss` with lengths given as tensors of integers.
+
+    Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> torch.nn.functional.ctc_loss(torch.full((2, 1, 2), 0.5).log(), torch.tensor([[1]]), (2,), (1,))
     tensor(0.2877)
@@ -1199,6 +1536,8 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.nn.functional.linear_cross_entropy(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.], [0., 2.]]), torch.tensor([1]))
     tensor(0.6931)
     """
@@ -1206,8 +1545,10 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
 
 @_operator("native_layer_norm")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    """Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
-    standard deviations 1 / sqrt(variance + `eps`).
+    """Applies layer normalization, and also returns the means over the normalized dimensions, and the
+    reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layer_norm`.
+
+    Dtypes: floats.
 
     >>> torch.native_layer_norm(torch.tensor([[1., 3.]]), [2], None, None, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -1219,6 +1560,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
     mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
     have the shape `normalized_shape`, and the dtype of `input`, or float32 if that has 16 bits.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.layer_norm(torch.tensor([[1., 3.], [5., 5.]]), [2])
     tensor([[-1.0000,  1.0000],
@@ -1234,6 +1577,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
     Alias of `rms_norm`.
 
+    Dtypes: floats and complex. Result: the dtype of `input`.
+
     >>> torch.nn.functional.rms_norm(torch.tensor([[1., 7.]]), [2], torch.tensor([5., 10.]))
     tensor([[ 1., 14.]])
     """
@@ -1241,9 +1586,11 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 @_operator("native_group_norm")
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    """Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
-    Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
-    + `eps`).
+    """Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
+    elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
+    sqrt(variance + `eps`). See `group_norm`.
+
+    Dtypes: floats.
 
     >>> torch.native_group_norm(torch.tensor([[1., 3.]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -1252,10 +1599,12 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 @_operator("nn.group_norm")
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
-    """Applies group normalization to `input` of shape (N, C, ...): divides the channels into
-    `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-    group of each sample. `weight` and `bias` have the shape (C), and the dtype of `input`, or
-    float32 if that has 16 bits. A group of a single element is an error.
+    """Applies group normalization to `input` of shape (N, C, ...): divides the C channels into
+    `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
+    weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
+    dtype of `input`, or float32 if that has 16 bits. A group of a single element is an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 4., 8.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -1264,8 +1613,11 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
 
 @_operator("native_batch_norm")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
-    standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
+    """Applies batch normalization. In training, also returns the means of the channels and their
+    reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
+    `batch_norm`.
+
+    Dtypes: floats.
 
     >>> torch.native_batch_norm(torch.tensor([[1.], [3.]]), None, None, None, None, True, 0.1, 0.0)
     (tensor([[-1.],
@@ -1275,11 +1627,15 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 @_operator("nn.batch_norm")
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
-    """Applies batch normalization to `input` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
-    weight + bias` for each channel. In training, mean and variance are those of the batch, and the
-    running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+    """Applies batch normalization to `input` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps)
+    * weight + bias` for each channel. In training, mean and variance are those of the batch, and
+    the running statistics are updated in place: `running = (1 - momentum) * running + momentum *
     batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
-    parameters have the shape (C), and the dtype of `input`, or float32 if that has 16 bits.
+    parameters have the shape (C), and the dtype of `input`, or float32 if that has 16 bits. A
+    channel with a single element is an error in training. Without `training`, `running_mean` and
+    `running_var` are required.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.batch_norm(torch.tensor([[1.], [3.]]), None, None, training=True)
     tensor([[-1.0000],
@@ -1291,7 +1647,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05):
     """Applies instance normalization to `input` of shape (N, C, ...): `batch_norm` for each channel of
     each sample separately. Running statistics are updated with the mean of the statistics of the
-    samples.
+    samples. A channel with a single element is an error.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.instance_norm(torch.tensor([[[1., 3.]]]))
     tensor([[[-1.0000,  1.0000]]])
@@ -1303,6 +1661,8 @@ def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
     """Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
     alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
     count as 0.
+
+    Dtypes: floats and int64. Result: the dtype of `input`; the default dtype for integers and bool.
 
     >>> torch.nn.functional.local_response_norm(torch.tensor([[[3.], [1.]]]), 1, alpha=1.0, beta=1.0)
     tensor([[[0.3000],
@@ -1316,9 +1676,12 @@ def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
     maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
 
     Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
-    apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
-    half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
-    starts in the padding at the end is dropped.
+    apart. `padding` positions are added at each end and ignored by the maximum; more than half of
+    the kernel size is an error. `ceil_mode` rounds the output length up instead of down; a window
+    that starts in the padding at the end is dropped. Returns a tensor of shape (N, C, L_out) with
+    L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride) + 1.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
 
     >>> torch.max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[3., 4.]])
@@ -1329,7 +1692,9 @@ def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W). The arguments are
     those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
-    channels-last memory format if `input` is.
+    channels-last memory format if `input` is. Returns a tensor of shape (N, C, H_out, W_out).
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
 
     >>> torch.max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
@@ -1341,7 +1706,9 @@ def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W). The
     arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
-    width).
+    width). Returns a tensor of shape (N, C, D_out, H_out, W_out).
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
 
     >>> torch.max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
@@ -1353,6 +1720,8 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
     """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
     the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
 
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
     """
@@ -1363,6 +1732,8 @@ def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
     """Applies `max_pool2d`, and also returns the flat row-major index (int64) of each maximum in its
     image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts these
     indices.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.nn.functional.max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1376,6 +1747,8 @@ def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
     volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts these
     indices.
 
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
     >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 2)[1]
     tensor([[[[7]]]])
     """
@@ -1388,6 +1761,10 @@ def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
     `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
     excluded if `count_include_pad` is false.
 
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[2., 3.]])
     """
@@ -1398,7 +1775,12 @@ def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
     """Applies 2-D average pooling to images `input` of shape (N, C, H, W) or (C, H, W).
     `divisor_override` divides the sum of each window instead of its number of elements. The other
     arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width).
-    The result is in channels-last memory format if `input` is.
+    The result is in channels-last memory format if `input` is. A `divisor_override` of 0 is an
+    error.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.nn.functional.avg_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
@@ -1412,6 +1794,10 @@ def avg_pool3d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
     arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
     width). The result is contiguous.
 
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.nn.functional.avg_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
     """
@@ -1422,6 +1808,8 @@ def adaptive_avg_pool1d(input, output_size, *more):
     """Applies 1-D adaptive average pooling to `input` of shape (N, C, L) or (C, L): the result has
     length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
     to, but not including, ceil((i + 1)*L / output_size).
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
     tensor([[2.5000]])
@@ -1434,6 +1822,8 @@ def adaptive_avg_pool2d(input, output_size, *more):
     `output_size` is one number for both dimensions, or (height, width); windows are those of
     `adaptive_avg_pool1d`. The result is in channels-last memory format if `input` is.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
@@ -1442,9 +1832,11 @@ def adaptive_avg_pool2d(input, output_size, *more):
 
 @_operator("nn.adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input, output_size, *more):
-    """Applies 3-D adaptive average pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
-    `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
-    `adaptive_avg_pool1d`.
+    """Applies 3-D adaptive average pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H,
+    W). `output_size` is one number for all dimensions, or (depth, height, width); windows are those
+    of `adaptive_avg_pool1d`.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.adaptive_avg_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
@@ -1453,8 +1845,11 @@ def adaptive_avg_pool3d(input, output_size, *more):
 
 @_operator("adaptive_max_pool1d")
 def adaptive_max_pool1d(input, output_size, *more):
-    """Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
-    and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
+    """Applies 1-D adaptive max pooling to `input` of shape (N, C, L) or (C, L), with the windows of
+    `adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
+    `max_pool1d_with_indices` does.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -1463,8 +1858,11 @@ def adaptive_max_pool1d(input, output_size, *more):
 
 @_operator("nn.adaptive_max_pool2d_with_indices")
 def adaptive_max_pool2d_with_indices(input, output_size, *more):
-    """Applies 2-D adaptive max pooling, with the windows of `adaptive_avg_pool2d`. Returns the maxima
-    and their flat row-major indices (int64) in the image, as `max_pool2d_with_indices` does.
+    """Applies 2-D adaptive max pooling to images `input` of shape (N, C, H, W) or (C, H, W), with the
+    windows of `adaptive_avg_pool2d`. Returns the maxima and their flat row-major indices (int64) in
+    the image, as `max_pool2d_with_indices` does.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1474,8 +1872,11 @@ def adaptive_max_pool2d_with_indices(input, output_size, *more):
 
 @_operator("nn.adaptive_max_pool3d_with_indices")
 def adaptive_max_pool3d_with_indices(input, output_size, *more):
-    """Applies 3-D adaptive max pooling, with the windows of `adaptive_avg_pool3d`. Returns the maxima
-    and their flat row-major indices (int64) in the volume, as `max_pool3d_with_indices` does.
+    """Applies 3-D adaptive max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
+    with the windows of `adaptive_avg_pool3d`. Returns the maxima and their flat row-major indices
+    (int64) in the volume, as `max_pool3d_with_indices` does.
+
+    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 1)[1]
     tensor([[[[7]]]])
@@ -1490,6 +1891,9 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
     each missing element counts as the mean of the powers of the others.
 
+    Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
+    `input`; the default dtype for integers and bool.
+
     >>> torch.nn.functional.lp_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2, 2)
     tensor([[3.1623, 4.4721]])
     """
@@ -1499,6 +1903,9 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """Applies 2-D power-average (Lp) pooling to images `input` of shape (N, C, H, W) or (C, H, W):
     `lp_pool1d` over windows of two dimensions.
+
+    Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
+    `input`; the default dtype for integers and bool.
 
     >>> torch.nn.functional.lp_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2)
     tensor([[[ 6.4807,  9.8995],
@@ -1511,6 +1918,9 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """Applies 3-D power-average (Lp) pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H,
     W): `lp_pool1d` over windows of three dimensions.
 
+    Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
+    `input`; the default dtype for integers and bool.
+
     >>> torch.nn.functional.lp_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2, 2)
     tensor([[[[11.8322]]]])
     """
@@ -1521,8 +1931,10 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=(0,), output_
     """Computes a partial inverse of `max_pool1d`: writes the elements of `input` of shape (N, C, L) or
     (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of
     zeros. `output_size` selects one of the lengths that pooling maps to L, as the length alone or
-    as the whole shape. If several elements have the same index, the last one is stored, but each
-    receives the gradient of that position.
+    as the whole shape. An index out of range is an error. If several elements have the same index,
+    the last one is stored, but each receives the gradient of that position.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.nn.functional.max_unpool1d(torch.tensor([[3., 4.]]), torch.tensor([[1, 3]]), 2)
     tensor([[0., 3., 0., 4.]])
@@ -1533,6 +1945,8 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=(0,), output_
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
     """Computes a partial inverse of `max_pool2d`: writes the elements of `input` to the positions
     `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5., 7.], [9., 8.]]]), torch.tensor([[[5, 7], [13, 15]]]), 2)
     tensor([[[0., 0., 0., 0.],
@@ -1546,6 +1960,8 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=(0,), output_
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
     """Computes a partial inverse of `max_pool3d`: writes the elements of `input` to the positions
     `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[7.]]]]), torch.tensor([[[[7]]]]), 2).flatten()
     tensor([0., 0., 0., 0., 0., 0., 0., 7.])
@@ -1562,6 +1978,10 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
     one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
     the steps; by default they are drawn from `generator`. NaN counts as the maximum.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
+
     >>> torch.nn.functional.fractional_max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -1572,6 +1992,10 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
     """Applies `fractional_max_pool2d`, and also returns the flat row-major index (int64) of each
     maximum in its image.
+
+    Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `generator` defaults to the default generator of the device.
 
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))[1]
     tensor([[[ 5,  7],
@@ -1584,6 +2008,10 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
     """Applies 3-D fractional max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
     `random_samples` have the shape (N, C, 3). See `fractional_max_pool2d`.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
+    `generator` defaults to the default generator of the device.
+
     >>> torch.nn.functional.fractional_max_pool3d(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3)).flatten()
     tensor([ 7., 15.])
     """
@@ -1593,6 +2021,10 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
     """Applies `fractional_max_pool3d`, and also returns the flat row-major index (int64) of each
     maximum in its volume.
+
+    Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    `generator` defaults to the default generator of the device.
 
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1].flatten()
     tensor([ 7, 15])
@@ -1604,7 +2036,10 @@ def unfold(input, kernel_size, dilation=(1,), padding=(0,), stride=(1,)):
     """Extracts sliding local blocks from images `input` of shape (N, C, H, W) or (C, H, W) (im2col).
     Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
     row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
-    `dilation` that between kernel elements, and `padding` the number of zeros added on each side.
+    `dilation` that between kernel elements, and `padding` the number of zeros added on each side. L
+    is the number of windows; at least one must fit.
+
+    Dtypes: bool, integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.nn.functional.unfold(torch.arange(6.).reshape(1, 2, 3), (1, 2))
     tensor([[0., 1., 3., 4.],
@@ -1617,6 +2052,8 @@ def fold(input, output_size, kernel_size, dilation=(1,), padding=(0,), stride=(1
     """Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W)
     (col2im), where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are
     added.
+
+    Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
     >>> torch.nn.functional.fold(torch.ones(2, 4), (2, 3), (1, 2))
     tensor([[[1., 2., 1.],
@@ -1640,9 +2077,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -1659,9 +2101,14 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
     (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
     in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -1677,9 +2124,14 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -1695,9 +2147,14 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
+
+    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
+    depends on values.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -1711,6 +2168,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
     and cell. Returns the next hidden and cell states.
 
+    Dtypes: floats. Results: the dtype of `input`.
+
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
     """
@@ -1720,6 +2179,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
     Returns the next hidden state.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1), torch.zeros(3, 1))
     tensor([[0.2048]])
@@ -1731,6 +2192,8 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
     `hx`. Returns the next hidden state.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[0.7616]])
     """
@@ -1740,6 +2203,8 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
     `hx`. Returns the next hidden state.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[1.]])
@@ -1751,6 +2216,9 @@ def pack_padded_sequence(input, lengths, batch_first=False):
     """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
     related functions. Returns the rows of all time steps, one step after the other, and the number
     of sequences at each step. `lengths` (int64) must be in descending order.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
     """
 
 
@@ -1759,6 +2227,9 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
     """Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
     longest one, or to `total_length` if that is not negative. Returns the sequences and their
     lengths.
+
+    Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
+    depends on values.
     """
 
 
@@ -1766,6 +2237,7 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes
     (N, C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+    Exactly one of the two is required.
 
     `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
     center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
@@ -1774,6 +2246,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
     downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
     rounded.
+
+    Dtypes: floats and uint8. Result: the dtype of `input`.
 
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 3.]]]), scale_factor=2, mode='linear')
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
@@ -1785,6 +2259,8 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
     """Resizes `input`. Equivalent to `interpolate`.
 
     Deprecated: use interpolate. The first call reports a warning.
+
+    Dtypes: floats and uint8. Result: the dtype of `input`.
 
     >>> torch.nn.functional.upsample(torch.tensor([[[1., 3.]]]), 4)
     tensor([[[1., 1., 3., 3.]]])
@@ -1798,6 +2274,8 @@ def upsample_nearest(input, size=None, scale_factor=None):
 
     Deprecated: use interpolate. The first call reports a warning.
 
+    Dtypes: floats and uint8. Result: the dtype of `input`.
+
     >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1., 3.]]]), 4)
     tensor([[[1., 1., 3., 3.]]])
     """
@@ -1810,6 +2288,8 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
     Deprecated: use interpolate. The first call reports a warning.
 
+    Dtypes: floats and uint8. Result: the dtype of `input`.
+
     >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1., 3.]]]]), (1, 3))
     tensor([[[[1., 2., 3.]]]])
     """
@@ -1821,6 +2301,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
     2 reflection.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.grid_sampler(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
     """
@@ -1829,6 +2311,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 @_operator("grid_sampler_2d")
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
     """Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.grid_sampler_2d(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
@@ -1839,6 +2323,8 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
     """Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
 
+    Dtypes: floats. Result: the dtype of `input`.
+
     >>> torch.grid_sampler_3d(torch.tensor([[[[[1., 3.]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[2.]]]]])
     """
@@ -1848,12 +2334,14 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Samples images `input` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
     2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
-    grid of shape (N, D_out, H_out, W_out, 3).
+    grid of shape (N, D_out, H_out, W_out, 3). The dtypes of `input` and `grid` must be equal.
 
     Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with
     `align_corners`, the centers of the corner elements. `mode` is "bilinear" (default, trilinear
     for volumes), "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default)
     reads 0, "border" the closest edge element, and "reflection" mirrors the position.
+
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.grid_sample(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), align_corners=False)
     tensor([[[[2.]]]])
@@ -1866,6 +2354,8 @@ def affine_grid(theta, size, align_corners=None):
     W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and
     (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of `grid_sample`.
 
+    Dtypes: floats. Result: the dtype of `theta`.
+
     >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), align_corners=False)
     tensor([[[[-0.5000,  0.0000],
               [ 0.5000,  0.0000]]]])
@@ -1877,6 +2367,8 @@ def affine_grid_generator(theta, size, align_corners):
     """Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
     `align_corners` required.
 
+    Dtypes: floats. Result: the dtype of `theta`.
+
     >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
               [ 1.,  0.]]]])
@@ -1885,7 +2377,12 @@ def affine_grid_generator(theta, size, align_corners):
 
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
-    """Applies the rectified linear unit to each element: `max(x, 0)`.
+    """Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `inplace` modifies `input` and returns it, as `relu_` does. It is also a method,
+    `Tensor.relu(inplace=False)`, in place `Tensor.relu_(inplace=False)`.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -1894,11 +2391,13 @@ def relu(input, inplace=False):
 
 @_operator("relu", inplace=True)
 def relu_(input):
-    """Applies the rectified linear unit to each element: `max(x, 0)`.
+    """Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
 
-    Modifies `input` in place.
+    Modifies `input` in place, and returns it.
 
-    >>> torch.relu(torch.tensor([-1., 2.]))
+    Dtypes: integers and floats.
+
+    >>> torch.tensor([-1., 2.]).relu_()
     tensor([0., 2.])
     """
 

@@ -87,7 +87,7 @@ def mul_scalar_relu(qa, b):
 
 @_operator("quantized.relu6")
 def relu6(input):
-    """Clamps a quantized tensor to the range [0, 6].
+    """Applies ReLU6 to a quantized tensor: clamps it to the range [0, 6].
 
     >>> torch.ops.quantized.relu6(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8)).dequantize()
     tensor([0., 3.])

@@ -9,6 +9,12 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fa
     samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
     samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.signal.windows.bartlett(4)
     tensor([0.0000, 0.6667, 0.6667, 0.0000])
     """
@@ -20,6 +26,12 @@ def blackman(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fa
     0 to 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a
     symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
     the default dtype.
+
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.signal.windows.blackman(3).round(decimals=4)
     tensor([-0., 1., -0.])
@@ -33,6 +45,12 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fals
     window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
     dtype.
 
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.signal.windows.cosine(4)
     tensor([0.3827, 0.9239, 0.9239, 0.3827])
     """
@@ -44,6 +62,12 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
     defaults to the middle, and must not be set for a symmetric window. The window has `M` samples.
     With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is
     omitted. `dtype` is float32 or float64, and defaults to the default dtype.
+
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
@@ -57,6 +81,12 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, pin_
     symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
     the default dtype.
 
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
     """
@@ -64,10 +94,16 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, pin_
 
 @_operator("signal.windows.general_cosine")
 def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Computes a sum of cosines window: `a[0] - a[1] * cos(2 * pi * x) +
-    a[2] * cos(4 * pi * x) - ...` with x from 0 to 1. The window has `M` samples. With
-    `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
-    `dtype` is float32 or float64, and defaults to the default dtype.
+    """Computes a sum of cosines window: `a[0] - a[1] * cos(2 * pi * x) + a[2] * cos(4 * pi * x) - ...`
+    with x from 0 to 1. The window has `M` samples. With `sym` false it is periodic: the last sample
+    of a symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults
+    to the default dtype.
+
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.25, 0.25])
     tensor([0.5000, 1.0000, 0.5000])
@@ -81,6 +117,12 @@ def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=
     window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
     dtype.
 
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.signal.windows.general_hamming(3, alpha=0.75)
     tensor([0.5000, 1.0000, 0.5000])
     """
@@ -92,6 +134,12 @@ def hamming(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fal
     `M` samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
     samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
     """
@@ -102,6 +150,12 @@ def hann(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False,
     """Computes the Hann window `0.5 - 0.5 * cos(2 * pi * x)` with x from 0 to 1. The window has `M`
     samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
     samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
+
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.signal.windows.hann(4)
     tensor([0.0000, 0.7500, 0.7500, 0.0000])
@@ -115,6 +169,12 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, pin_
     last sample of a symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64,
     and defaults to the default dtype.
 
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
+
     >>> torch.signal.windows.kaiser(3, beta=2.)
     tensor([0.4387, 1.0000, 0.4387])
     """
@@ -126,6 +186,12 @@ def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fal
     x) - 0.0106411 * cos(6 * pi * x)` with x from 0 to 1. The window has `M` samples. With `sym`
     false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
     `dtype` is float32 or float64, and defaults to the default dtype.
+
+    Dtypes: float32 and float64.
+
+    `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
+    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
+    dimensions.
 
     >>> torch.signal.windows.nuttall(3)
     tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])

@@ -8,6 +8,9 @@ def sum(input, dim=None, *, dtype=None):
     """Computes the sum of all elements of a sparse tensor, or of those along `dim`. The result is
     strided if no sparse dimension remains, otherwise COO.
 
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
+    bool, but uint64 for uint64, unless `dtype` is given.
+
     >>> torch.sparse.sum(torch.eye(2).to_sparse(), 0).values()
     tensor([1., 1.])
     """
@@ -17,22 +20,31 @@ def sum(input, dim=None, *, dtype=None):
 def mm(input, mat2, reduce=None):
     """mm(Tensor input, Tensor mat2)
     Computes the matrix product of two matrices, at least one of them sparse. The result is strided
-    unless both are sparse; then it is COO or CSC if both are, otherwise CSR.
+    unless both are sparse; then it has the layout COO or CSC if both have, otherwise CSR. The
+    dtypes must be equal.
 
     mm(Tensor input, Tensor mat2, str reduce)
     Computes the product of a sparse and a strided matrix with another reduction: each element is
     the "sum", "mean", "amax" or "amin" (`reduce`) of the products of the entries of a row, and 0
     for an empty row.
 
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
     >>> torch.sparse.mm(torch.eye(2).to_sparse_csr(), torch.ones(2, 1))
     tensor([[1.],
             [1.]])
+    >>> torch.sparse.mm(torch.tensor([[1., 3.], [0., 0.]]).to_sparse_csr(), torch.ones(2, 1), "amax")
+    tensor([[3.],
+            [0.]])
     """
 
 
 @_operator("sparse.addmm")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """Computes `beta * input + alpha * (mat1 @ mat2)` for a sparse `mat1`.
+    """Computes the product of a sparse and a strided matrix and adds it to a matrix: `beta * input +
+    alpha * (mat1 @ mat2)` for a sparse `mat1`.
+
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
     >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse_csr(), torch.ones(2, 1))
     tensor([[2.],
@@ -46,6 +58,10 @@ def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     the entries of the sparse `input`, for strided `mat1` and `mat2`. All, or `mat1` and `mat2`
     alone, may have the same batch dimensions.
 
+    Dtypes: integers, floats and complex. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
     """
@@ -54,7 +70,10 @@ def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 @_operator("sparse.softmax")
 def softmax(input, dim, *, dtype=None):
     """Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries
-    count as minus infinity. `dtype` converts the entries first.
+    count as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
+    `softmax`.
+
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
     >>> torch.sparse.softmax(torch.tensor([[0., 2.], [3., 3.]]).to_sparse(), 1).values()
     tensor([1.0000, 0.5000, 0.5000])
@@ -66,6 +85,8 @@ def log_softmax(input, dim, *, dtype=None):
     """Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
     See `sparse.softmax`.
 
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
     >>> torch.sparse.log_softmax(torch.tensor([[0., 2.], [3., 3.]]).to_sparse(), 1).values()
     tensor([ 0.0000, -0.6931, -0.6931])
     """
@@ -75,6 +96,9 @@ def log_softmax(input, dim, *, dtype=None):
 def spdiags(diagonals, offsets, shape, layout=None):
     """Creates a sparse matrix of shape `shape` from its diagonals: row i of `diagonals` is diagonal
     `offsets[i]`, and element j of it is stored in column j. `layout` is COO (default), CSR or CSC.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `diagonals`. Meta tensors are
+    an error, because the result depends on values.
 
     >>> torch.sparse.spdiags(torch.tensor([[1, 2, 3]]), torch.tensor([1]), (3, 3)).to_dense()
     tensor([[0, 2, 0],
@@ -87,6 +111,8 @@ def spdiags(diagonals, offsets, shape, layout=None):
 def spsolve(input, other):
     """Solves the linear equations `input @ x = other` for a square sparse matrix. The matrix is
     converted to a strided one.
+
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     >>> torch.sparse.spsolve(torch.eye(2).to_sparse_csr(), torch.tensor([1., 2.]))
     tensor([1., 2.])

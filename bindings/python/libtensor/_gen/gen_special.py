@@ -5,10 +5,14 @@ from .._core.call import *
 
 @_operator("special.expit")
 def expit(input, *, out=None):
-    """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
-    converted to the default dtype.
+    """Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 
     Alias of `sigmoid`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.expit(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -17,10 +21,14 @@ def expit(input, *, out=None):
 
 @_operator("special.exp2")
 def exp2(input, *, out=None):
-    """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
-    dtype.
+    """Computes 2 to the power of each element: `2**x`.
 
     Alias of `exp2`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -29,10 +37,14 @@ def exp2(input, *, out=None):
 
 @_operator("special.expm1")
 def expm1(input, *, out=None):
-    """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
-    the default dtype.
+    """Computes `exp(x) - 1` of each element, accurate for x near 0.
 
     Alias of `expm1`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -41,10 +53,15 @@ def expm1(input, *, out=None):
 
 @_operator("special.log1p")
 def log1p(input, *, out=None):
-    """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
-    the default dtype.
+    """Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+    below -1.
 
     Alias of `log1p`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -53,10 +70,15 @@ def log1p(input, *, out=None):
 
 @_operator("special.erf")
 def erf(input, *, out=None):
-    """Computes the error function of each element. Integers and bool are converted to the default
-    dtype.
+    """Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+    from 0 to x.
 
     Alias of `erf`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -66,9 +88,13 @@ def erf(input, *, out=None):
 @_operator("special.erfc")
 def erfc(input, *, out=None):
     """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-    Integers and bool are converted to the default dtype.
 
     Alias of `erfc`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -77,10 +103,15 @@ def erfc(input, *, out=None):
 
 @_operator("special.erfinv")
 def erfinv(input, *, out=None):
-    """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
-    are converted to the default dtype.
+    """Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
+    -1 and 1, and NaN outside of [-1, 1].
 
     Alias of `erfinv`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -89,10 +120,15 @@ def erfinv(input, *, out=None):
 
 @_operator("special.gammaln")
 def gammaln(input, *, out=None):
-    """Computes the natural logarithm of the absolute value of the gamma function of each element.
-    Integers and bool are converted to the default dtype.
+    """Computes the natural logarithm of the absolute value of the gamma function of each element:
+    `log(|gamma(x)|)`; inf for 0 and negative integers.
 
     Alias of `lgamma`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.gammaln(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -102,9 +138,14 @@ def gammaln(input, *, out=None):
 @_operator("special.digamma")
 def digamma(input, *, out=None):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-    element. Integers and bool are converted to the default dtype.
+    element; -inf for 0, and NaN for negative integers.
 
     Alias of `digamma`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -114,9 +155,14 @@ def digamma(input, *, out=None):
 @_operator("special.psi")
 def psi(input, *, out=None):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-    element. Integers and bool are converted to the default dtype.
+    element; -inf for 0, and NaN for negative integers.
 
     Alias of `digamma`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.psi(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -125,10 +171,15 @@ def psi(input, *, out=None):
 
 @_operator("special.i0")
 def i0(input, *, out=None):
-    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-    bool are converted to the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+    of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 
     Alias of `i0`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -138,9 +189,13 @@ def i0(input, *, out=None):
 @_operator("special.sinc")
 def sinc(input, *, out=None):
     """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-    Integers and bool are converted to the default dtype.
 
     Alias of `sinc`.
+
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
+    integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -155,6 +210,10 @@ def round(input, *, decimals=0, out=None):
 
     Alias of `round`.
 
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.special.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
     >>> torch.special.round(torch.tensor([1.234]), decimals=2)
@@ -164,10 +223,15 @@ def round(input, *, decimals=0, out=None):
 
 @_operator("special.logit")
 def logit(input, eps=None, *, out=None):
-    """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
-    [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
+    """Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+    elements are clamped to [eps, 1 - eps] first.
 
     Alias of `logit`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -177,9 +241,14 @@ def logit(input, eps=None, *, out=None):
 @_operator("special.polygamma")
 def polygamma(n, input, *, out=None):
     """Computes the polygamma function of each element: the `n`-th derivative of the digamma function,
-    n >= 0. Integers and bool are converted to the default dtype.
+    n >= 0.
 
     Alias of `polygamma`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
@@ -189,9 +258,15 @@ def polygamma(n, input, *, out=None):
 @_operator("special.multigammaln")
 def multigammaln(input, p, *, out=None):
     """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-    element. Integers and bool are converted to the default dtype.
+    element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+    - 1.
 
     Alias of `mvlgamma`.
+
+    Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers and
+    bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.multigammaln(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -200,10 +275,15 @@ def multigammaln(input, p, *, out=None):
 
 @_operator("special.gammainc")
 def gammainc(input, other, *, out=None):
-    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by element;
-    NaN for negative arguments. Shapes are broadcast.
+    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by
+    element: the integral of `t**(input - 1) * exp(-t)` from 0 to `other`, divided by
+    `gamma(input)`; NaN for negative arguments. Shapes are broadcast.
 
     Alias of `igamma`.
+
+    Dtypes: floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.gammainc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
@@ -212,10 +292,14 @@ def gammainc(input, other, *, out=None):
 
 @_operator("special.gammaincc")
 def gammaincc(input, other, *, out=None):
-    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by element;
-    NaN for negative arguments. Shapes are broadcast.
+    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
+    element: `1 - igamma(input, other)`; NaN for negative arguments. Shapes are broadcast.
 
     Alias of `igammac`.
+
+    Dtypes: floats. Result: the promoted dtype.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.gammaincc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -229,6 +313,11 @@ def xlogy(input, other, *, out=None):
 
     Alias of `xlogy`.
 
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
+
     >>> torch.special.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
     """
@@ -236,8 +325,13 @@ def xlogy(input, other, *, out=None):
 
 @_operator("special.xlog1py")
 def xlog1py(input, other, *, out=None):
-    """Computes `input * log1p(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
-    Shapes are broadcast.
+    """Computes `input * log1p(other)`, element by element; 0 where `input` is 0 and `other` is not
+    NaN. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 3.]))
     tensor([0.0000, 2.7726])
@@ -247,7 +341,12 @@ def xlog1py(input, other, *, out=None):
 @_operator("special.zeta")
 def zeta(input, other, *, out=None):
     """Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-input` over k
-    >= 0. Shapes are broadcast.
+    >= 0; inf for `input` = 1, and NaN for `input` < 1. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.zeta(torch.tensor([2.]), torch.tensor([1.]))
     tensor([1.6449])
@@ -257,9 +356,14 @@ def zeta(input, other, *, out=None):
 @_operator("special.softmax")
 def softmax(input, dim, dtype=None, *, out=None):
     """Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first;
+    integers and bool require it.
 
     Alias of `softmax`.
+
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.softmax(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
@@ -269,9 +373,13 @@ def softmax(input, dim, dtype=None, *, out=None):
 @_operator("special.log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
     """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-    overflow or cancellation. `dtype` converts elements first.
+    overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 
     Alias of `log_softmax`.
+
+    Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
@@ -281,10 +389,14 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 @_operator("special.logsumexp")
 def logsumexp(input, dim, keepdim=False, *, out=None):
     """Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
-    overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
-    reduced dimensions with size 1.
+    overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 
     Alias of `logsumexp`.
+
+    Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
+    dtype of `input`; the default dtype for integers and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.logsumexp(torch.tensor([0., 0.]), 0)
     tensor(0.6931)
@@ -294,7 +406,12 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 @_operator("special.entr")
 def entr(input, *, out=None):
     """Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative
-    numbers. Integers and bool are converted to the default dtype.
+    numbers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.entr(torch.tensor([0.5, 5.]))
     tensor([ 0.3466, -8.0472])
@@ -304,7 +421,11 @@ def entr(input, *, out=None):
 @_operator("special.erfcx")
 def erfcx(input, *, out=None):
     """Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.erfcx(torch.tensor([0.5, 5.]))
     tensor([0.6157, 0.1107])
@@ -314,7 +435,12 @@ def erfcx(input, *, out=None):
 @_operator("special.ndtr")
 def ndtr(input, *, out=None):
     """Computes the cumulative distribution function of the standard normal distribution for each
-    element. Integers and bool are converted to the default dtype.
+    element: `(1 + erf(x / sqrt(2))) / 2`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.ndtr(torch.tensor([0.5, 5.]))
     tensor([0.6915, 1.0000])
@@ -324,8 +450,12 @@ def ndtr(input, *, out=None):
 @_operator("special.log_ndtr")
 def log_ndtr(input, *, out=None):
     """Computes the logarithm of the cumulative distribution function of the standard normal
-    distribution for each element, accurate in both tails. Integers and bool are converted to the
-    default dtype.
+    distribution for each element, `log(ndtr(x))`, accurate in both tails.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.log_ndtr(torch.tensor([0.5, 5.]))
     tensor([-3.6895e-01, -2.8665e-07])
@@ -335,8 +465,12 @@ def log_ndtr(input, *, out=None):
 @_operator("special.ndtri")
 def ndtri(input, *, out=None):
     """Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
-    each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers and bool are converted to
-    the default dtype.
+    each element: -inf for 0, inf for 1, NaN outside of [0, 1].
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
@@ -346,7 +480,12 @@ def ndtri(input, *, out=None):
 @_operator("special.i0e")
 def i0e(input, *, out=None):
     """Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
-    element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
+    element: `exp(-|x|) * i0(x)`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.i0e(torch.tensor([0., 1.]))
     tensor([1.0000, 0.4658])
@@ -355,8 +494,12 @@ def i0e(input, *, out=None):
 
 @_operator("special.i1")
 def i1(input, *, out=None):
-    """Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
-    bool are converted to the default dtype.
+    """Computes the modified Bessel function of the first kind of order 1, I1, of each element.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.i1(torch.tensor([0., 1.]))
     tensor([0.0000, 0.5652])
@@ -366,7 +509,12 @@ def i1(input, *, out=None):
 @_operator("special.i1e")
 def i1e(input, *, out=None):
     """Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
-    element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
+    element: `exp(-|x|) * i1(x)`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.i1e(torch.tensor([0., 1.]))
     tensor([0.0000, 0.2079])
@@ -375,8 +523,12 @@ def i1e(input, *, out=None):
 
 @_operator("special.bessel_j0")
 def bessel_j0(input, *, out=None):
-    """Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
-    converted to the default dtype.
+    """Computes the Bessel function of the first kind of order 0 of each element.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.bessel_j0(torch.tensor([0.5, 5.]))
     tensor([ 0.9385, -0.1776])
@@ -385,8 +537,12 @@ def bessel_j0(input, *, out=None):
 
 @_operator("special.bessel_j1")
 def bessel_j1(input, *, out=None):
-    """Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
-    converted to the default dtype.
+    """Computes the Bessel function of the first kind of order 1 of each element.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.bessel_j1(torch.tensor([0.5, 5.]))
     tensor([ 0.2423, -0.3276])
@@ -396,7 +552,12 @@ def bessel_j1(input, *, out=None):
 @_operator("special.bessel_y0")
 def bessel_y0(input, *, out=None):
     """Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-    negative numbers. Integers and bool are converted to the default dtype.
+    negative numbers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.bessel_y0(torch.tensor([0.5, 5.]))
     tensor([-0.4445, -0.3085])
@@ -406,7 +567,12 @@ def bessel_y0(input, *, out=None):
 @_operator("special.bessel_y1")
 def bessel_y1(input, *, out=None):
     """Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-    negative numbers. Integers and bool are converted to the default dtype.
+    negative numbers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.bessel_y1(torch.tensor([0.5, 5.]))
     tensor([-1.4715,  0.1479])
@@ -415,10 +581,15 @@ def bessel_y1(input, *, out=None):
 
 @_operator("special.modified_bessel_i0")
 def modified_bessel_i0(input, *, out=None):
-    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
-    bool are converted to the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+    of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 
     Alias of `i0`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.modified_bessel_i0(torch.tensor([0.5, 5.]))
     tensor([ 1.0635, 27.2399])
@@ -427,10 +598,14 @@ def modified_bessel_i0(input, *, out=None):
 
 @_operator("special.modified_bessel_i1")
 def modified_bessel_i1(input, *, out=None):
-    """Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
-    bool are converted to the default dtype.
+    """Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 
     Alias of `special.i1`.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.modified_bessel_i1(torch.tensor([0.5, 5.]))
     tensor([ 0.2579, 24.3356])
@@ -440,7 +615,12 @@ def modified_bessel_i1(input, *, out=None):
 @_operator("special.modified_bessel_k0")
 def modified_bessel_k0(input, *, out=None):
     """Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-    NaN for negative numbers. Integers and bool are converted to the default dtype.
+    NaN for negative numbers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.modified_bessel_k0(torch.tensor([0.5, 5.]))
     tensor([0.9244, 0.0037])
@@ -450,7 +630,12 @@ def modified_bessel_k0(input, *, out=None):
 @_operator("special.modified_bessel_k1")
 def modified_bessel_k1(input, *, out=None):
     """Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-    NaN for negative numbers. Integers and bool are converted to the default dtype.
+    NaN for negative numbers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.modified_bessel_k1(torch.tensor([0.5, 5.]))
     tensor([1.6564, 0.0040])
@@ -460,8 +645,12 @@ def modified_bessel_k1(input, *, out=None):
 @_operator("special.scaled_modified_bessel_k0")
 def scaled_modified_bessel_k0(input, *, out=None):
     """Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-    element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-    the default dtype.
+    element, times `exp(x)`; inf for 0, NaN for negative numbers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.scaled_modified_bessel_k0(torch.tensor([0.5, 5.]))
     tensor([1.5241, 0.5478])
@@ -471,8 +660,12 @@ def scaled_modified_bessel_k0(input, *, out=None):
 @_operator("special.scaled_modified_bessel_k1")
 def scaled_modified_bessel_k1(input, *, out=None):
     """Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-    element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
-    the default dtype.
+    element, times `exp(x)`; inf for 0, NaN for negative numbers.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.scaled_modified_bessel_k1(torch.tensor([0.5, 5.]))
     tensor([2.7310, 0.6003])
@@ -482,7 +675,12 @@ def scaled_modified_bessel_k1(input, *, out=None):
 @_operator("special.spherical_bessel_j0")
 def spherical_bessel_j0(input, *, out=None):
     """Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-    x`, and 1 for 0. Integers and bool are converted to the default dtype.
+    x`, and 1 for 0.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.spherical_bessel_j0(torch.tensor([0.5, 5.]))
     tensor([ 0.9589, -0.1918])
@@ -492,7 +690,12 @@ def spherical_bessel_j0(input, *, out=None):
 @_operator("special.airy_ai")
 def airy_ai(input, *, out=None):
     """Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
-    represented. Integers and bool are converted to the default dtype.
+    represented.
+
+    Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.airy_ai(torch.tensor([0.5, 5.]))
     tensor([2.3169e-01, 1.0834e-04])
@@ -502,8 +705,12 @@ def airy_ai(input, *, out=None):
 @_operator("special.chebyshev_polynomial_t")
 def chebyshev_polynomial_t(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-    bool are converted to the default dtype.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 3.]), 2)
     tensor([-0.5000, 17.0000])
@@ -513,8 +720,12 @@ def chebyshev_polynomial_t(x, n, *, out=None):
 @_operator("special.chebyshev_polynomial_u")
 def chebyshev_polynomial_u(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-    bool are converted to the default dtype.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 3.]), 2)
     tensor([ 0., 35.])
@@ -524,8 +735,12 @@ def chebyshev_polynomial_u(x, n, *, out=None):
 @_operator("special.chebyshev_polynomial_v")
 def chebyshev_polynomial_v(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-    bool are converted to the default dtype.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 29.])
@@ -535,8 +750,12 @@ def chebyshev_polynomial_v(x, n, *, out=None):
 @_operator("special.chebyshev_polynomial_w")
 def chebyshev_polynomial_w(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
-    bool are converted to the default dtype.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 3.]), 2)
     tensor([ 1., 41.])
@@ -548,7 +767,12 @@ def hermite_polynomial_h(x, n, *, out=None):
     """Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
     truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
     with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-    broadcast. Integers and bool are converted to the default dtype.
+    broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 34.])
@@ -560,7 +784,12 @@ def hermite_polynomial_he(x, n, *, out=None):
     """Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
     truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
     with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-    broadcast. Integers and bool are converted to the default dtype.
+    broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 3.]), 2)
     tensor([-0.7500,  8.0000])
@@ -571,7 +800,12 @@ def hermite_polynomial_he(x, n, *, out=None):
 def laguerre_polynomial_l(x, n, *, out=None):
     """Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
     an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-    accurate. Shapes are broadcast. Integers and bool are converted to the default dtype.
+    accurate. Shapes are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 3.]), 2)
     tensor([ 0.1250, -0.5000])
@@ -582,7 +816,12 @@ def laguerre_polynomial_l(x, n, *, out=None):
 def legendre_polynomial_p(x, n, *, out=None):
     """Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
     an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
-    are broadcast. Integers and bool are converted to the default dtype.
+    are broadcast.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 3.]), 2)
     tensor([-0.1250, 13.0000])
@@ -593,7 +832,11 @@ def legendre_polynomial_p(x, n, *, out=None):
 def shifted_chebyshev_polynomial_t(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
     element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 49.])
@@ -604,7 +847,11 @@ def shifted_chebyshev_polynomial_t(x, n, *, out=None):
 def shifted_chebyshev_polynomial_u(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
     element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 99.])
@@ -615,7 +862,11 @@ def shifted_chebyshev_polynomial_u(x, n, *, out=None):
 def shifted_chebyshev_polynomial_v(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
     element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 89.])
@@ -626,7 +877,11 @@ def shifted_chebyshev_polynomial_v(x, n, *, out=None):
 def shifted_chebyshev_polynomial_w(x, n, *, out=None):
     """Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
     element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-    Integers and bool are converted to the default dtype.
+
+    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
+    and bool.
+
+    `out` is the tensor that the result is written to.
 
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 3.]), 2)
     tensor([ -1., 109.])

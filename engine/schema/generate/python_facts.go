@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// facts returns the paragraphs of help() that follow from the schema of an overload: the in-place form and the dtypes.
+func (v *pyOverload) facts() string {
+	argument := pythonSpelling(v.op).argument
+	return paragraphs(inPlace(v.op, v.inplace, argument), dtypes(v.op, v.inplace, argument))
+}
+
+// text returns the documentation of an overload.
+func (v *pyOverload) text() string { return paragraphs(pythonSpelling(v.op).document(v.op, v.inplace)) }
+
+// paragraphs returns the texts that are not empty, wrapped and separated by blank lines.
+func paragraphs(list ...string) string {
+	var kept []string
+	for _, text := range list {
+		if text = strings.TrimSpace(text); text != "" {
+			kept = append(kept, strings.Join(wrap(text, commentWidth-4), "\n"))
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// shared returns a paragraph about the arguments that have the same meaning in all operators, and about the methods.
+func (f *pyFunction) shared() string {
+	var list []string
+	is := func(property func(*pyOverload) bool) bool { return slices.ContainsFunc(f.overloads, property) }
+	single := !is(func(v *pyOverload) bool { return len(v.op.Returns) > 1 })
+	if is((*pyOverload).factory) {
+		device := "the default device"
+		if like := func(v *pyOverload) bool { return len(v.op.Args) > 0 && v.op.Args[0].Name == "self" }; is(like) {
+			device = "that of `input`"
+		}
+		list = append(list, "`layout` defaults to strided, and `device` to "+device+"; `requires_grad` makes the result require grad, `pin_memory` allocates page-locked memory, "+
+			"and `names` are the names of the dimensions.")
+	}
+	if is(func(v *pyOverload) bool { return v.op.Tagged("random") }) {
+		list = append(list, "`generator` defaults to the default generator of the device.")
+	}
+	if f.switches {
+		list = append(list, "`inplace` modifies `"+f.parameters()[0].name+"` and returns it, as `"+f.name+"_` does.")
+	}
+	switch out := is((*pyOverload).takesOut); {
+	case out && single:
+		list = append(list, "`out` is the tensor that the result is written to.")
+	case out:
+		list = append(list, "`out` are the tensors that the results are written to.")
+	}
+	return strings.Join(append(list, f.methods()), " ")
+}
+
+// methods returns a sentence about the methods of a function.
+func (f *pyFunction) methods() string {
+	inplace := slices.ContainsFunc(f.overloads, func(v *pyOverload) bool {
+		return v.op.Has("inplace") && (&pyOverload{op: v.op, inplace: true}).has("method")
+	})
+	if method := f.has("method"); !f.has("function") || f.overloads[0].inplace || f.internal() || !method && !inplace {
+		return ""
+	} else if inplace && !method {
+		return "In place it is " + f.method(f.name+"_") + "."
+	} else if inplace {
+		return "It is also a method, " + f.method(f.name) + ", in place " + f.method(f.name+"_") + "."
+	}
+	return "It is also a method, " + f.method(f.name) + "."
+}
+
+// method returns a call of a method with the parameters of the function other than the first.
+func (f *pyFunction) method(name string) string {
+	list := slices.DeleteFunc(f.parameters()[1:], func(p pyParameter) bool { return p.name == "out" })
+	for i := range list {
+		list[i].value = strings.TrimPrefix(list[i].value, "_")
+	}
+	return fmt.Sprintf("`Tensor.%s(%s)`", name, pyParameters(list))
+}
+
+// example returns the example of help(). That of an in-place form is the one of the function, with calls of the form, unless the schema has its own.
+func (v *pyOverload) example() string {
+	o := v.op
+	switch {
+	case !v.inplace || o.Example == "":
+		return o.Example
+	case o.ExampleInPlace != "":
+		return o.ExampleInPlace
+	}
+	leaf := o.Name[strings.LastIndex(o.Name, ".")+1:]
+	var lines []string
+	for line := range strings.Lines(o.Example) {
+		lines = append(lines, callInPlace(line, leaf, v.has("method")))
+	}
+	return strings.Join(lines, "")
+}
+
+// checkExample returns an error for the example of an in-place form without a call of it.
+func (f *pyFunction) checkExample() error {
+	for _, v := range f.overloads {
+		if example := v.example(); v.inplace && example != "" && !strings.Contains(example, "."+f.name+"(") {
+			return v.op.Wrong(fmt.Errorf("the example of %s has no call of it; example_inplace is missing", f.name))
+		}
+	}
+	return nil
+}
+
+// callInPlace rewrites the first call of a function or method in a line to its in-place form: torch.add(x, y) to x.add_(y) if that is a method.
+func callInPlace(line, leaf string, method bool) string {
+	at := strings.Index(line, "."+leaf+"(")
+	if at < 0 || !strings.HasPrefix(line, ">>>") && !strings.HasPrefix(line, "...") {
+		return line
+	}
+	const module = "torch"
+	start, rest := at-len(module), line[at+len(leaf)+2:]
+	if !method || start < 0 || line[start:at] != module {
+		return line[:at] + "." + leaf + "_(" + rest
+	}
+	depth := 0
+	for i, c := range rest {
+		switch {
+		case strings.ContainsRune("([{", c):
+			depth++
+		case strings.ContainsRune(")]}", c) && depth > 0:
+			depth--
+		case depth == 0 && (c == ',' || c == ')'):
+			after := strings.TrimPrefix(rest[i:], ", ")
+			return line[:start] + rest[:i] + "." + leaf + "_(" + after
+		}
+	}
+	return line
+}
