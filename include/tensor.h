@@ -1378,8 +1378,8 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
 // Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
 // vector.
 //
-// Dtypes: integers. Result: . Meta tensors are an error, because the result depends on values.
-// Default: `output_size` TENSOR_NONE.
+// Dtypes: integers. Result: the dtype of `repeats`. Meta tensors are an error, because the result
+// depends on values. Default: `output_size` TENSOR_NONE.
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out);
 
 // Rolls (shifts cyclically) elements along the dimensions `dims` by `shifts`: elements shifted past
@@ -1637,7 +1637,7 @@ TENSOR_API tensor_status tensor_slice_copy_out(const tensor_t *self, int64_t dim
 
 // Computes `tensor_as_strided` as a contiguous copy instead of a view.
 //
-// Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
+// Views the storage of `self` with the given shape `size`, strides (in elements) and storage
 // offset. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
 //
@@ -1708,7 +1708,7 @@ TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, cons
 // Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
 // is an error.
 //
-// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
+// Dtypes: complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_view_as_real_copy(const tensor_t *self, tensor_t **out);
 // `tensor_view_as_real_copy` writing to `out`.
 TENSOR_API tensor_status tensor_view_as_real_copy_out(const tensor_t *self, tensor_t *out);
@@ -1741,13 +1741,13 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out);
 // Returns the imaginary part of each element, as a view, which is a negated view if `self` is a
 // conjugated view. A real tensor is an error.
 //
-// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
+// Dtypes: complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out);
 
 // Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
 // is an error.
 //
-// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
+// Dtypes: complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out);
 
 // Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
@@ -2036,8 +2036,8 @@ TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_
 // `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
 
-// Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
-// offset. A view that exceeds the storage is an error, and so are negative strides.
+// Views the storage of `self` with the given shape `size`, strides (in elements) and storage
+// offset. Returns a view. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default:
@@ -3859,9 +3859,8 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__tensor(const tensor_t *const *s
 
 // Computes `tensor_linalg_vector_norm` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex,
-// unless `dtype` is given. Default: `ord` 2, `dtype` TENSOR_DTYPE_NONE. Free `out` with
-// tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype, unless `dtype` is given. Default: `ord`
+// 2, `dtype` TENSOR_DTYPE_NONE. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_norm(const tensor_t *const *self, int64_t self_len, tensor_scalar ord, tensor_dtype dtype, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_max` for each tensor of the list `self`. Returns a list.
@@ -3944,7 +3943,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
 
 // Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 //
-// Dtypes: bool and integers. Result: the promoted dtype.
+// Dtypes: bool and integers. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out);
 // `tensor_bitwise_not` in place, in `self`.
 TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self);
@@ -4111,7 +4110,8 @@ TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_
 // `tensor_clip` writing to `out`.
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
 
-// Clamps each element to at least `min`. Equivalent to `tensor_clamp_tensor` with one bound.
+// Clamps each element to at least `min`: `max(self, min)`. NaN propagates. Equivalent to
+// `tensor_clamp_tensor` with one bound.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out);
@@ -4126,7 +4126,8 @@ TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor
 // `tensor_clamp_min_out` with a scalar `min`.
 TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out);
 
-// Clamps each element to at most `max`. Equivalent to `tensor_clamp_tensor` with one bound.
+// Clamps each element to at most `max`: `min(self, max)`. NaN propagates. Equivalent to
+// `tensor_clamp_tensor` with one bound.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out);
@@ -4284,8 +4285,7 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
 // element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
 // - 1.
 //
-// Dtypes: integers and floats. Result: the dtype of `self`; the default dtype for integers and
-// bool.
+// Dtypes: integers and floats. Result: the dtype of `self`; the default dtype for integers.
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out);
 // `tensor_mvlgamma` in place, in `self`.
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p);
@@ -4816,8 +4816,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 // (default) applies Bessel's correction: the divisor is one less than the number of elements, so
 // that a single element returns NaN.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `unbiased` true.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out);
 
 // Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`. `unbiased`
@@ -4825,8 +4824,8 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 // dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
 // reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
+// `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 // `tensor_std_dim` writing to `out`.
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
@@ -4839,8 +4838,8 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
+// `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 // `tensor_std_correction` writing to `out`.
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
@@ -4849,8 +4848,7 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 // applies Bessel's correction: the divisor is one less than the number of elements, so that a
 // single element returns NaN.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `unbiased` true.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out);
 
 // Computes the variance `sum(|x - mean|**2) / divisor` over `dim`. `unbiased` applies Bessel's
@@ -4858,8 +4856,8 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
 // list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
+// `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 // `tensor_var_dim` writing to `out`.
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
@@ -4872,8 +4870,8 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
+// `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 // `tensor_var_correction` writing to `out`.
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
@@ -4882,8 +4880,8 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
 // Bessel's correction: the divisor is one less than the number of elements, so that a single
 // element returns NaN.
 //
-// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
-// complex; `mean`: the dtype of `self`. Default: `unbiased` true.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`; `mean`: the dtype of `self`.
+// Default: `unbiased` true.
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean);
 
 // Computes the standard deviation and the mean over `dim`. `unbiased` applies Bessel's correction:
@@ -4891,9 +4889,8 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
 // default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
 // size 1.
 //
-// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
-// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `unbiased` true,
-// `keepdim` false.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`; `mean`: the dtype of `self`.
+// Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean);
 
 // Computes the standard deviation and the mean over `dim`, with any correction of the divisor.
@@ -4904,26 +4901,24 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
-// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `correction`
-// tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`; `mean`: the dtype of `self`.
+// Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean);
 
 // Computes the variance and the mean of all elements. `unbiased` (default) applies Bessel's
 // correction: the divisor is one less than the number of elements, so that a single element returns
 // NaN.
 //
-// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
-// complex; `mean`: the dtype of `self`. Default: `unbiased` true.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`; `mean`: the dtype of `self`.
+// Default: `unbiased` true.
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean);
 
 // Computes the variance and the mean over `dim`. `unbiased` applies Bessel's correction: the
 // divisor is one less than the number of elements. `dim` is one dimension or a list; by default, or
 // if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
-// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `unbiased` true,
-// `keepdim` false.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`; `mean`: the dtype of `self`.
+// Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Computes the variance and the mean over `dim`, with any correction of the divisor. `dim` is one
@@ -4934,9 +4929,8 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
-// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `correction`
-// tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`; `mean`: the dtype of `self`.
+// Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Computes the vector norm over `dim`: `(sum of |x|**p)**(1 / p)`, with p = 2 by default. For p of
@@ -4945,9 +4939,8 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 // reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
 // `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex, unless `dtype` is given. Default: `p` tensor_none(), `dim` NULL with `dim_len` 0,
-// `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `p`
+// tensor_none(), `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_norm` writing to `out`.
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -4955,9 +4948,8 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 // Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
 // the sum of the singular values of the matrices in two dimensions.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
-// TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `dim`
+// NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_norm_name` writing to `out`.
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -5055,36 +5047,35 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
 // Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
 // (y[i] + y[i + 1]) / 2`.
 //
-// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
-// and bool. Default: `dx` 1, `dim` -1.
+// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
+// Default: `dx` 1, `dim` -1.
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
-// dtype for integers and bool. Default: `dim` -1.
+// dtype for integers. Default: `dim` -1.
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
 // Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
 // `tensor_trapezoid`.
 //
-// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
-// and bool. Default: `dx` 1, `dim` -1.
+// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
+// Default: `dx` 1, `dim` -1.
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`. Alias of `tensor_trapezoid`.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
-// dtype for integers and bool. Default: `dim` -1.
+// dtype for integers. Default: `dim` -1.
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
 // Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
 // other|**p)**(1 / p)`. Shapes are broadcast.
 //
-// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
-// Default: `p` 2.
+// Dtypes: floats and complex. Result: the promoted dtype. Default: `p` 2.
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out);
 
 // Counts the occurrences of each value in a vector of nonnegative integers; negative ones are an
@@ -5178,23 +5169,23 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
 // error. A dimension requires at least `edge_order` + 1 samples.
 //
 // Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `self`; the
-// default dtype for integers and bool. Default: `spacing` tensor_none(), `dim` NULL with `dim_len`
-// 0, `edge_order` 1. Free `out` with tensor_list_free.
+// default dtype for integers. Default: `spacing` tensor_none(), `dim` NULL with `dim_len` 0,
+// `edge_order` 1. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // Estimates derivatives from samples, with one spacing for each dimension. See `tensor_gradient`.
 //
 // Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `self`; the
-// default dtype for integers and bool. Default: `dim` NULL with `dim_len` 0, `edge_order` 1. Free
-// `out` with tensor_list_free.
+// default dtype for integers. Default: `dim` NULL with `dim_len` 0, `edge_order` 1. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
 // `tensor_gradient`.
 //
-// Dtypes: signed integers, floats and complex except complex32. Result: the promoted dtype; the
-// default dtype for integers and bool. Default: `dim` NULL with `dim_len` 0, `edge_order` 1. Free
-// `out` with tensor_list_free.
+// Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `self`; the
+// default dtype for integers. Default: `dim` NULL with `dim_len` 0, `edge_order` 1. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
 
 // Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
@@ -5271,15 +5262,15 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
 // `dx`.
 //
-// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
-// and bool. Default: `dx` 1, `dim` -1.
+// Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
+// Default: `dx` 1, `dim` -1.
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
 
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample points
 // `x`, which are broadcast with `y`.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
-// dtype for integers and bool. Default: `dim` -1.
+// dtype for integers. Default: `dim` -1.
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
 // ---------------------------------------------------------------------------------------- indexing
@@ -5877,7 +5868,7 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
 
 // --------------------------------------------------------------------------------- matrix products
 
-// Computes the matrix product. Alias of `tensor_linalg_matmul`.
+// Computes the matrix product. Alias of `tensor_matmul`.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
@@ -6070,8 +6061,9 @@ TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
-// rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
-// broadcast. `p` = 0 counts different elements, and infinity returns the largest difference.
+// rows of `x2` of shape (..., R, M): `out[i][j] = (sum over k of |x1[i][k] - x2[j][k]|**p)**(1 /
+// p)`. Returns a tensor of shape (..., P, R); leading dimensions are broadcast. `p` = 0 counts
+// different elements, and infinity returns the largest difference.
 //
 // Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
 // by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
@@ -6101,8 +6093,8 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
 // (columns), in [-1, 1]: `R[i][j] = C[i][j] / sqrt(C[i][i] * C[j][j])` with the covariance matrix C
 // (`tensor_cov`). `self` has at most two dimensions.
 //
-// Dtypes: integers, floats and complex. Result: the dtype of `self`; the default dtype for integers
-// and bool.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`; the default dtype for
+// integers.
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out);
 
 // Computes the cross product of 3-element vectors along `dim` (default: the first dimension of size
@@ -6115,8 +6107,8 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
 
 // Computes the trace (sum of the main diagonal) of a matrix: `sum over i of self[i][i]`.
 //
-// Dtypes: integers, floats and complex. Result: the dtype of `self`; int64 for integers and bool,
-// but uint64 for uint64.
+// Dtypes: integers, floats and complex. Result: the dtype of `self`; int64 for integers, but uint64
+// for uint64.
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
 
 // ---------------------------------------------------------------------------------- linear algebra
@@ -6196,8 +6188,8 @@ TENSOR_API tensor_status tensor_matrix_exp(const tensor_t *self, tensor_t **out)
 // Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
 // `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
 //
-// Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers and bool, but
-// uint64 for uint64. Default: `N` TENSOR_NONE.
+// Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers, but uint64
+// for uint64. Default: `N` TENSOR_NONE.
 TENSOR_API tensor_status tensor_linalg_vander(const tensor_t *x, int64_t N, tensor_t **out);
 
 // Computes the inverse of a tensor for `tensor_tensordot` over `ind` dimensions. The product of the
@@ -6429,8 +6421,7 @@ TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out);
 // matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
 // returns 0 and -inf. Matrices that are not square are an error.
 //
-// Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`, the
-// corresponding real dtype for complex.
+// Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`.
 TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sign, tensor_t **logabsdet);
 // `tensor_linalg_slogdet` writing to `sign` and `logabsdet`.
 TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *sign, tensor_t *logabsdet);
@@ -6439,7 +6430,7 @@ TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *
 // matrices (..., n, n). Alias of `tensor_linalg_slogdet`.
 //
 // Dtypes: floats and complex. Results: `sign`: the dtype of `self`; `logabsdet`: the dtype of
-// `self`, the corresponding real dtype for complex.
+// `self`.
 TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, tensor_t **logabsdet);
 // `tensor_slogdet` writing to `sign` and `logabsdet`.
 TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet);
@@ -6454,9 +6445,8 @@ TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out);
 // `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
 // elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex, unless `dtype` is given. Default: `ord` 2, `dim` NULL with `dim_len` 0, `keepdim` false,
-// `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `ord`
+// 2, `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_vector_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6466,9 +6456,8 @@ TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, ten
 // smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements
 // first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex, unless `dtype` is given. Default: `dim` {-2, -1}, `keepdim` false, `dtype`
-// TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `dim`
+// {-2, -1}, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_matrix_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6477,9 +6466,8 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, ten
 // default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
 // values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex, unless `dtype` is given. Default: `ord` "fro", `dim` {-2, -1}, `keepdim` false, `dtype`
-// TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `ord`
+// "fro", `dim` {-2, -1}, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_matrix_norm_str_ord` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6489,9 +6477,8 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *s
 // `tensor_linalg_matrix_norm`. Without `ord` it is the 2-norm over `dim`, or of all elements.
 // `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex, unless `dtype` is given. Default: `ord` tensor_none(), `dim` NULL with `dim_len` 0,
-// `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `ord`
+// tensor_none(), `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6499,9 +6486,8 @@ TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_sca
 // Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
 // tensor. See `tensor_linalg_matrix_norm`.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
-// TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `dim`
+// NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_norm_ord_str` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6509,8 +6495,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, co
 // Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
 // of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `keepdim` false.
 TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_frobenius_norm` writing to `out`.
 TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
@@ -6518,8 +6503,8 @@ TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const i
 // Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
 // `dim`. `keepdim` keeps them with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `dim` {-2, -1}, `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` {-2, -1}, `keepdim`
+// false.
 TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_nuclear_norm` writing to `out`.
 TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
@@ -6529,8 +6514,7 @@ TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int
 // -infinity matrices must be square, and it is the norm of the matrix times the norm of its
 // inverse: infinity for a singular matrix.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `p` tensor_none().
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `p` tensor_none().
 TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out);
 // `tensor_linalg_cond` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_scalar p, tensor_t *out);
@@ -6538,8 +6522,7 @@ TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_sca
 // Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
 // `tensor_linalg_matrix_norm`.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex.
+// Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const char *p, tensor_t **out);
 // `tensor_linalg_cond_p_str` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, const char *p, tensor_t *out);
@@ -6749,9 +6732,8 @@ TENSOR_API tensor_status tensor_linalg_ldl_solve_out(const tensor_t *LD, const t
 // those of A for gelsd and gelss. Results that are not computed are empty.
 //
 // Dtypes: floats and complex. Results: `solution`: the dtype of `self`; `residuals`: the promoted
-// dtype, the corresponding real dtype for complex; `rank`: int64; `singular_values`: the promoted
-// dtype, the corresponding real dtype for complex. Meta tensors are an error, because the result
-// depends on values. Default: `rcond` NULL, `driver` NULL.
+// dtype; `rank`: int64; `singular_values`: the promoted dtype. Meta tensors are an error, because
+// the result depends on values. Default: `rcond` NULL, `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_lstsq(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t **solution, tensor_t **residuals, tensor_t **rank, tensor_t **singular_values);
 // `tensor_linalg_lstsq` writing to `solution` and `residuals` and `rank` and `singular_values`.
 TENSOR_API tensor_status tensor_linalg_lstsq_out(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t *solution, tensor_t *residuals, tensor_t *rank, tensor_t *singular_values);
@@ -6761,8 +6743,8 @@ TENSOR_API tensor_status tensor_linalg_lstsq_out(const tensor_t *self, const ten
 // is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of LAPACK's
 // syevd and heevd. Matrices that are not finite are an error.
 //
-// Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `self`, the corresponding real
-// dtype for complex; `eigenvectors`: the dtype of `self`. Default: `UPLO` "L".
+// Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `self`; `eigenvectors`: the
+// dtype of `self`. Default: `UPLO` "L".
 TENSOR_API tensor_status tensor_linalg_eigh(const tensor_t *self, const char *UPLO, tensor_t **eigenvalues, tensor_t **eigenvectors);
 // `tensor_linalg_eigh` writing to `eigenvalues` and `eigenvectors`.
 TENSOR_API tensor_status tensor_linalg_eigh_out(const tensor_t *self, const char *UPLO, tensor_t *eigenvalues, tensor_t *eigenvectors);
@@ -6770,8 +6752,7 @@ TENSOR_API tensor_status tensor_linalg_eigh_out(const tensor_t *self, const char
 // Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (..., n).
 // See `tensor_linalg_eigh`.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `UPLO` "L".
+// Dtypes: floats and complex. Result: the dtype of `self`. Default: `UPLO` "L".
 TENSOR_API tensor_status tensor_linalg_eigvalsh(const tensor_t *self, const char *UPLO, tensor_t **out);
 // `tensor_linalg_eigvalsh` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_eigvalsh_out(const tensor_t *self, const char *UPLO, tensor_t *out);
@@ -6799,9 +6780,8 @@ TENSOR_API tensor_status tensor_linalg_eigvals_out(const tensor_t *self, tensor_
 // vectors are unique up to a factor of absolute value 1; they are those of LAPACK's gesdd. `driver`
 // applies to other devices. Matrices that are not finite are an error.
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
-// corresponding real dtype for complex; `Vh`: the dtype of `A`. Default: `full_matrices` true,
-// `driver` NULL.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `Vh`: the
+// dtype of `A`. Default: `full_matrices` true, `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_svd(const tensor_t *A, bool full_matrices, const char *driver, tensor_t **U, tensor_t **S, tensor_t **Vh);
 // `tensor_linalg_svd` writing to `U` and `S` and `Vh`.
 TENSOR_API tensor_status tensor_linalg_svd_out(const tensor_t *A, bool full_matrices, const char *driver, tensor_t *U, tensor_t *S, tensor_t *Vh);
@@ -6810,9 +6790,8 @@ TENSOR_API tensor_status tensor_linalg_svd_out(const tensor_t *A, bool full_matr
 // reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U and
 // V are zeros. See `tensor_linalg_svd`.
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `self`; `S`: the dtype of `self`, the
-// corresponding real dtype for complex; `V`: the dtype of `self`. Default: `some` true,
-// `compute_uv` true.
+// Dtypes: floats and complex. Results: `U`: the dtype of `self`; `S`: the dtype of `self`; `V`: the
+// dtype of `self`. Default: `some` true, `compute_uv` true.
 TENSOR_API tensor_status tensor_svd(const tensor_t *self, bool some, bool compute_uv, tensor_t **U, tensor_t **S, tensor_t **V);
 // `tensor_svd` writing to `U` and `S` and `V`.
 TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool compute_uv, tensor_t *U, tensor_t *S, tensor_t *V);
@@ -6820,8 +6799,7 @@ TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool co
 // Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
 // n)). See `tensor_linalg_svd`.
 //
-// Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
-// Default: `driver` NULL.
+// Dtypes: floats and complex. Result: the dtype of `A`. Default: `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
 // `tensor_linalg_svdvals` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
@@ -6833,8 +6811,8 @@ TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char
 // iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
 // `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
-// corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` 6, `niter` 2, `M` NULL.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype; `V`: the
+// dtype of `A`. Default: `q` 6, `niter` 2, `M` NULL.
 TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
 
 // Computes an approximate principal component analysis (PCA) by `tensor_svd_lowrank`. With
@@ -6842,9 +6820,8 @@ TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_
 // are the principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q`
 // defaults to min(6, m, n), and must be at most min(m, n).
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
-// corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` TENSOR_NONE, `center`
-// true, `niter` 2.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `V`: the dtype
+// of `A`. Default: `q` TENSOR_NONE, `center` true, `niter` 2.
 TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool center, int64_t niter, tensor_t **U, tensor_t **S, tensor_t **V);
 
 // Computes the `k` largest eigenvalues of Hermitian matrices A (..., m, m), in descending order
@@ -6860,9 +6837,9 @@ TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool c
 // (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V. Knyazev,
 // Toward the optimal preconditioned eigensolver, 2001).
 //
-// Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
-// dtype for complex; `eigenvectors`: the dtype of `A`. Default: `k` TENSOR_NONE, `B` NULL, `X`
-// NULL, `n` TENSOR_NONE, `iK` NULL, `niter` TENSOR_NONE, `tol` NULL, `largest` -1, `method` NULL.
+// Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype; `eigenvectors`: the dtype
+// of `A`. Default: `k` TENSOR_NONE, `B` NULL, `X` NULL, `n` TENSOR_NONE, `iK` NULL, `niter`
+// TENSOR_NONE, `tol` NULL, `largest` -1, `method` NULL.
 TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tensor_t *B, const tensor_t *X, int64_t n, const tensor_t *iK, int64_t niter, const double *tol, int32_t largest, const char *method, tensor_t **eigenvalues, tensor_t **eigenvectors);
 
 // ------------------------------------------------------------------------------ Fourier transforms
@@ -6886,8 +6863,7 @@ TENSOR_API tensor_status tensor_fft_r2c(const tensor_t *self, const int64_t *dim
 // Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
 // `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 //
-// Dtypes: complex64 and complex128. Result: the dtype of `self`; the corresponding real dtype for
-// complex. Default: `scale` 1.0.
+// Dtypes: complex64 and complex128. Result: the dtype of `self`. Default: `scale` 1.0.
 TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64_t size, double scale, tensor_t **out);
 
 // Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
@@ -7206,7 +7182,7 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
 
 // Computes 2 to the power of each element: `2**x`.
 //
-// Alias of `tensor_special_exp2`.
+// Alias of `tensor_exp2`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
 // integers and bool.
@@ -7216,7 +7192,7 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
 
 // Computes `exp(x) - 1` of each element, accurate for x near 0.
 //
-// Alias of `tensor_special_expm1`.
+// Alias of `tensor_expm1`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
 // integers and bool.
@@ -7227,7 +7203,7 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
 // Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
 // below -1.
 //
-// Alias of `tensor_special_log1p`.
+// Alias of `tensor_log1p`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
 // integers and bool.
@@ -7238,7 +7214,7 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
 // Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
 // from 0 to x.
 //
-// Alias of `tensor_special_erf`.
+// Alias of `tensor_erf`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7248,7 +7224,7 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
 //
-// Alias of `tensor_special_erfc`.
+// Alias of `tensor_erfc`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7259,7 +7235,7 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
 // Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
 // and 1, and NaN outside of [-1, 1].
 //
-// Alias of `tensor_special_erfinv`.
+// Alias of `tensor_erfinv`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7281,7 +7257,7 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element; -inf for 0, and NaN for negative integers.
 //
-// Alias of `tensor_special_digamma`.
+// Alias of `tensor_digamma`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7292,7 +7268,7 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element; -inf for 0, and NaN for negative integers.
 //
-// Alias of `tensor_special_digamma`.
+// Alias of `tensor_digamma`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7303,7 +7279,7 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
 // Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
 // of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
-// Alias of `tensor_special_i0`.
+// Alias of `tensor_i0`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7313,7 +7289,7 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
 //
-// Alias of `tensor_special_sinc`.
+// Alias of `tensor_sinc`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`; the default dtype for
 // integers and bool.
@@ -7325,7 +7301,7 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
 // negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
 // `decimals` must be 0 for them.
 //
-// Alias of `tensor_special_round`.
+// Alias of `tensor_round`.
 //
 // Dtypes: integers and floats. Result: the dtype of `self`. Default: `decimals` 0.
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out);
@@ -7335,7 +7311,7 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
 // Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
 // elements are clamped to [eps, 1 - eps] first.
 //
-// Alias of `tensor_special_logit`.
+// Alias of `tensor_logit`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool. Default: `eps` NULL.
@@ -7346,7 +7322,7 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
 // >= 0.
 //
-// Alias of `tensor_special_polygamma`.
+// Alias of `tensor_polygamma`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7360,8 +7336,7 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
 //
 // Alias of `tensor_mvlgamma`.
 //
-// Dtypes: integers and floats. Result: the dtype of `self`; the default dtype for integers and
-// bool.
+// Dtypes: integers and floats. Result: the dtype of `self`; the default dtype for integers.
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out);
 // `tensor_special_multigammaln` writing to `out`.
 TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out);
@@ -7390,7 +7365,7 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
 // Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
 // Shapes are broadcast.
 //
-// Alias of `tensor_special_xlogy`.
+// Alias of `tensor_xlogy`.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7432,7 +7407,7 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
 // maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
 // and bool require it.
 //
-// Alias of `tensor_special_softmax`.
+// Alias of `tensor_softmax`.
 //
 // Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
 // TENSOR_DTYPE_NONE.
@@ -7443,7 +7418,7 @@ TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
 // overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
-// Alias of `tensor_special_log_softmax`.
+// Alias of `tensor_log_softmax`.
 //
 // Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
 // TENSOR_DTYPE_NONE.
@@ -7454,7 +7429,7 @@ TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, in
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
 // overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 //
-// Alias of `tensor_special_logsumexp`.
+// Alias of `tensor_logsumexp`.
 //
 // Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
 // dtype of `self`; the default dtype for integers and bool. Default: `keepdim` false.
@@ -7531,7 +7506,7 @@ TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out
 // `tensor_special_i1e` writing to `out`.
 TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out);
 
-// Computes the Bessel function of the first kind of order 0 of each element.
+// Computes the Bessel function of the first kind of order 0, J0, of each element.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7539,7 +7514,7 @@ TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t
 // `tensor_special_bessel_j0` writing to `out`.
 TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out);
 
-// Computes the Bessel function of the first kind of order 1 of each element.
+// Computes the Bessel function of the first kind of order 1, J1, of each element.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7547,8 +7522,8 @@ TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t
 // `tensor_special_bessel_j1` writing to `out`.
 TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out);
 
-// Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-// negative numbers.
+// Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
+// for negative numbers.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7556,8 +7531,8 @@ TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t
 // `tensor_special_bessel_y0` writing to `out`.
 TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out);
 
-// Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-// negative numbers.
+// Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
+// for negative numbers.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7568,7 +7543,7 @@ TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tens
 // Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
 // of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
-// Alias of `tensor_special_i0`.
+// Alias of `tensor_i0`.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7586,8 +7561,8 @@ TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self,
 // `tensor_special_modified_bessel_i1` writing to `out`.
 TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out);
 
-// Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-// NaN for negative numbers.
+// Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf for
+// 0, NaN for negative numbers.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7595,8 +7570,8 @@ TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self,
 // `tensor_special_modified_bessel_k0` writing to `out`.
 TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
 
-// Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-// NaN for negative numbers.
+// Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf for
+// 0, NaN for negative numbers.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7605,7 +7580,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self,
 TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers.
+// element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7614,7 +7589,7 @@ TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers.
+// element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7622,8 +7597,8 @@ TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t
 // `tensor_special_scaled_modified_bessel_k1` writing to `out`.
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
 
-// Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-// x`, and 1 for 0.
+// Computes the spherical Bessel function of the first kind of order 0, j0, of each element: `sin(x)
+// / x`, and 1 for 0.
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -7640,8 +7615,9 @@ TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t *
 // `tensor_special_airy_ai` writing to `out`.
 TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out);
 
-// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
+// `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
+// Shapes are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7653,8 +7629,9 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_
 // `tensor_special_chebyshev_polynomial_t_out` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
+// `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
+// negative degrees return 0. Shapes are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7666,8 +7643,9 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_
 // `tensor_special_chebyshev_polynomial_u_out` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
+// `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7679,8 +7657,9 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_
 // `tensor_special_chebyshev_polynomial_v_out` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
+// `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7692,9 +7671,10 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_
 // `tensor_special_chebyshev_polynomial_w_out` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
-// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
+// 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
+// to an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
+// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
 // broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
@@ -7707,9 +7687,10 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t 
 // `tensor_special_hermite_polynomial_h_out` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
-// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element: `He_n(x)
+// = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is truncated to
+// an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
+// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
 // broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
@@ -7722,9 +7703,10 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t
 // `tensor_special_hermite_polynomial_he_out` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-// an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-// accurate. Shapes are broadcast.
+// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 * n
+// - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is truncated
+//   to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
+//   accurate. Shapes are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7736,9 +7718,10 @@ TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t
 // `tensor_special_laguerre_polynomial_l_out` with a scalar `n`.
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-// an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes are
-// broadcast.
+// Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 * n
+// - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated to
+//   an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
+//   are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7804,9 +7787,10 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_ou
 
 // ------------------------------------------------------------------------ neural network functions
 
-// Computes the `p`-norm distances between all pairs of rows of `self` of shape (N, M). Returns a
-// vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
-// so on (the condensed distance matrix).
+// Computes the `p`-norm distances between all pairs of rows of `self` of shape (N, M): `(sum over k
+// of |x[i][k] - x[j][k]|**p)**(1 / p)` for i < j. Returns a vector of length N*(N - 1)/2: the
+// distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed distance
+// matrix).
 //
 // Dtypes: float32 and float64. Result: the dtype of `self`. Default: `p` 2.
 TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
@@ -7994,7 +7978,7 @@ TENSOR_API tensor_status tensor_nn_softmin(const tensor_t *self, int64_t dim, te
 // maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
 // and bool require it.
 //
-// Alias of `tensor_nn_softmax`.
+// Alias of `tensor_softmax`.
 //
 // Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
 // TENSOR_DTYPE_NONE.
@@ -8005,7 +7989,7 @@ TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
 // overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
-// Alias of `tensor_nn_log_softmax`.
+// Alias of `tensor_log_softmax`.
 //
 // Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
 // TENSOR_DTYPE_NONE.
@@ -8155,7 +8139,8 @@ TENSOR_API tensor_status tensor_conv_transpose3d(const tensor_t *self, const ten
 
 // Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
 // `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
-// zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+// zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
+// - K + 1.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `pad` 0.
@@ -8181,8 +8166,9 @@ TENSOR_API tensor_status tensor_nn_dropout(const tensor_t *self, double p, bool 
 // `tensor_nn_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies `tensor_dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+// Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
+// first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
+// - `p`. A `p` outside of [0, 1] is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8220,10 +8206,10 @@ TENSOR_API tensor_status tensor_nn_dropout3d(const tensor_t *self, double p, boo
 // `tensor_nn_dropout3d` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout3d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies alpha dropout, for networks of `tensor_selu` activations, if `train` is true: replaces
-// each element by the minimum of `tensor_selu` with probability `p`, and applies an affine
-// transformation that keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p`
-// outside of [0, 1] is an error.
+// Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
+// element by the minimum of SELU with probability `p`, and applies an affine transformation that
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8231,10 +8217,10 @@ TENSOR_API tensor_status tensor_alpha_dropout(const tensor_t *self, double p, bo
 // `tensor_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// Applies alpha dropout, for networks of `tensor_selu` activations, if `training` is true: replaces
-// each element by the minimum of `tensor_selu` with probability `p`, and applies an affine
-// transformation that keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p`
-// outside of [0, 1] is an error.
+// Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
+// element by the minimum of SELU with probability `p`, and applies an affine transformation that
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` false, `generator` NULL.
@@ -8242,8 +8228,9 @@ TENSOR_API tensor_status tensor_nn_alpha_dropout(const tensor_t *self, double p,
 // `tensor_nn_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies `tensor_alpha_dropout` to whole channels: all elements with the same indices in the first
-// two dimensions are replaced together. A `p` outside of [0, 1] is an error.
+// Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
+// in the first two dimensions are replaced together. See `tensor_alpha_dropout`. A `p` outside of
+// [0, 1] is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8251,8 +8238,9 @@ TENSOR_API tensor_status tensor_feature_alpha_dropout(const tensor_t *self, doub
 // `tensor_feature_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_feature_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// Applies `tensor_nn_alpha_dropout` to whole channels: all elements with the same indices in the
-// first two dimensions are replaced together. A `p` outside of [0, 1] is an error.
+// Applies alpha dropout to whole channels, if `training` is true: all elements with the same
+// indices in the first two dimensions are replaced together. See `tensor_nn_alpha_dropout`. A `p`
+// outside of [0, 1] is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` false, `generator` NULL.
@@ -8290,8 +8278,7 @@ TENSOR_API tensor_status tensor_nn_normalize_out(const tensor_t *self, double p,
 // Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
 //
 // Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
-// for complex, the default dtype for integers and bool. Default: `p` 2, `eps` 1e-06, `keepdim`
-// false.
+// for complex, the default dtype for integers. Default: `p` 2, `eps` 1e-06, `keepdim` false.
 TENSOR_API tensor_status tensor_pairwise_distance(const tensor_t *x1, const tensor_t *x2, double p, double eps, bool keepdim, tensor_t **out);
 
 // Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
@@ -8361,7 +8348,7 @@ TENSOR_API tensor_status tensor_nn_embedding(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_embedding(const tensor_t *weight, const tensor_t *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse, tensor_t **out);
 
 // Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to approximately
-// that norm, in place.
+// that norm, in place. The indices are int32 or int64; an index out of range is an error.
 //
 // Dtypes: floats and complex.
 TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t *indices, double max_norm, double norm_type);
@@ -8401,8 +8388,8 @@ TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const ten
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
-// Default: `size_average` -1, `reduce` -1, `reduction` "mean", `weight` NULL.
+// Dtypes: floats and complex. Result: the promoted dtype. Default: `size_average` -1, `reduce` -1,
+// `reduction` "mean", `weight` NULL.
 TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
 
 // Computes the mean squared error (MSE, L2 loss): `(self - target)**2`, multiplied by `weight` if
@@ -8505,9 +8492,9 @@ TENSOR_API tensor_status tensor_nn_binary_cross_entropy_with_logits(const tensor
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: integers, floats and complex. Result: the promoted dtype; the default dtype for integers
-// and bool. Default: `log_input` true, `full` false, `size_average` -1, `eps` 1e-08, `reduce` -1,
-// `reduction` "mean".
+// Dtypes: integers, floats and complex. Result: the promoted dtype; the default dtype for integers.
+// Default: `log_input` true, `full` false, `size_average` -1, `eps` 1e-08, `reduce` -1, `reduction`
+// "mean".
 TENSOR_API tensor_status tensor_nn_poisson_nll_loss(const tensor_t *self, const tensor_t *target, bool log_input, bool full, int32_t size_average, double eps, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
@@ -8539,8 +8526,8 @@ TENSOR_API tensor_status tensor_nn_hinge_embedding_loss(const tensor_t *self, co
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers and bool.
-// Default: `margin` 0, `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers. Default:
+// `margin` 0, `size_average` -1, `reduce` -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_margin_ranking_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
@@ -8606,8 +8593,8 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 // `size_average` and `reduce` are deprecated forms of it.
 //
 // Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
-// for complex, the default dtype for integers and bool. Default: `margin` 1.0, `p` 2, `eps` 1e-06,
-// `swap` false, `size_average` -1, `reduce` -1, `reduction` "mean".
+// for complex, the default dtype for integers. Default: `margin` 1.0, `p` 2, `eps` 1e-06, `swap`
+// false, `size_average` -1, `reduce` -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the connectionist temporal classification (CTC) loss: the negative log probability of
@@ -8626,7 +8613,8 @@ TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, c
 // Dtypes: float32 and float64. Default: `blank` 0, `reduction` 1, `zero_infinity` false.
 TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
 
-// Computes `tensor_ctc_loss` with lengths given as tensors of integers.
+// Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+// integers.
 //
 // Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error, because
 // the result depends on values. Default: `blank` 0, `reduction` 1, `zero_infinity` false.
@@ -8649,7 +8637,8 @@ TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const
 // "mean", `zero_infinity` false.
 TENSOR_API tensor_status tensor_nn_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
 
-// Computes `tensor_nn_ctc_loss` with lengths given as tensors of integers.
+// Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+// integers.
 //
 // Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error, because
 // the result depends on values. Default: `blank` 0, `reduction` "mean", `zero_infinity` false.
@@ -8702,7 +8691,7 @@ TENSOR_API tensor_status tensor_rms_norm(const tensor_t *self, const int64_t *no
 // `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
 // of the dtype of the computation, which is float32 for 16-bit floats.
 //
-// Alias of `tensor_nn_rms_norm`.
+// Alias of `tensor_rms_norm`.
 //
 // Dtypes: floats and complex. Result: the dtype of `self`. Default: `weight` NULL, `eps` NULL.
 TENSOR_API tensor_status tensor_nn_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
@@ -8781,8 +8770,8 @@ TENSOR_API tensor_status tensor_nn_instance_norm(const tensor_t *self, tensor_t 
 // * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor count
 // as 0.
 //
-// Dtypes: floats and int64. Result: the dtype of `self`; the default dtype for integers and bool.
-// Default: `alpha` 0.0001, `beta` 0.75, `k` 1.0.
+// Dtypes: floats and int64. Result: the dtype of `self`; the default dtype for integers. Default:
+// `alpha` 0.0001, `beta` 0.75, `k` 1.0.
 TENSOR_API tensor_status tensor_nn_local_response_norm(const tensor_t *self, int64_t size, double alpha, double beta, double k, tensor_t **out);
 
 // Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
@@ -8927,7 +8916,8 @@ TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor
 TENSOR_API tensor_status tensor_nn_lp_pool1d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
 // Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
-// `tensor_nn_lp_pool1d` over windows of two dimensions.
+// `tensor_nn_lp_pool1d` over windows of two dimensions. The arguments are those of
+// `tensor_nn_lp_pool1d`, with one number for both dimensions, or (height, width).
 //
 // Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
 // `self`; the default dtype for integers and bool. Default: `stride` NULL with `stride_len` 0,
@@ -8935,7 +8925,8 @@ TENSOR_API tensor_status tensor_nn_lp_pool1d(const tensor_t *self, double norm_t
 TENSOR_API tensor_status tensor_nn_lp_pool2d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
 // Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
-// W): `tensor_nn_lp_pool1d` over windows of three dimensions.
+// W): `tensor_nn_lp_pool1d` over windows of three dimensions. The arguments are those of
+// `tensor_nn_lp_pool1d`, with one number for all dimensions, or (depth, height, width).
 //
 // Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
 // `self`; the default dtype for integers and bool. Default: `stride` NULL with `stride_len` 0,
@@ -10937,13 +10928,13 @@ TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
 
 // Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
-// See `tensor_conj`.
+// See `tensor_conj`; `tensor_resolve_conj` materializes it.
 //
 // Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out);
 
-// Returns whether `self` is a negated view, whose elements are negated when they are read. See
-// `tensor_neg_view`.
+// Returns whether `self` is a negated view, whose elements are negated when they are read.
+// `tensor_resolve_neg` materializes it.
 //
 // Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);

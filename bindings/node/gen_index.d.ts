@@ -1430,7 +1430,7 @@ export class Tensor extends Handle {
   eq(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` equals `other`: `input == other`. Shapes are
-   * broadcast. Returns a bool tensor.
+   * broadcast.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1450,7 +1450,7 @@ export class Tensor extends Handle {
   ne(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
-   * broadcast. Returns a bool tensor.
+   * broadcast.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1472,7 +1472,7 @@ export class Tensor extends Handle {
   notEqual(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
-   * broadcast. Returns a bool tensor.
+   * broadcast.
    *
    * Alias of `ne`.
    *
@@ -1494,7 +1494,7 @@ export class Tensor extends Handle {
   lt(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
-   * broadcast. Returns a bool tensor. Complex numbers are an error.
+   * broadcast. Complex numbers are an error.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1516,7 +1516,7 @@ export class Tensor extends Handle {
   less(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
-   * broadcast. Returns a bool tensor. Complex numbers are an error.
+   * broadcast. Complex numbers are an error.
    *
    * Alias of `lt`.
    *
@@ -1538,7 +1538,7 @@ export class Tensor extends Handle {
   le(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
-   * Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+   * Shapes are broadcast. Complex numbers are an error.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1560,7 +1560,7 @@ export class Tensor extends Handle {
   lessEqual(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
-   * Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+   * Shapes are broadcast. Complex numbers are an error.
    *
    * Alias of `le`.
    *
@@ -1582,7 +1582,7 @@ export class Tensor extends Handle {
   gt(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
-   * broadcast. Returns a bool tensor. Complex numbers are an error.
+   * broadcast. Complex numbers are an error.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1604,7 +1604,7 @@ export class Tensor extends Handle {
   greater(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
-   * broadcast. Returns a bool tensor. Complex numbers are an error.
+   * broadcast. Complex numbers are an error.
    *
    * Alias of `gt`.
    *
@@ -1626,7 +1626,7 @@ export class Tensor extends Handle {
   ge(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
-   * Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+   * Shapes are broadcast. Complex numbers are an error.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1648,7 +1648,7 @@ export class Tensor extends Handle {
   greaterEqual(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
-   * Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+   * Shapes are broadcast. Complex numbers are an error.
    *
    * Alias of `ge`.
    *
@@ -3338,7 +3338,7 @@ export class Tensor extends Handle {
    * matrices (..., n, n). Alias of `linalg.slogdet`.
    *
    * Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
-   * `input`, the corresponding real dtype for complex.
+   * `input`.
    */
   slogdet(options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
   /**
@@ -3411,9 +3411,8 @@ export class Tensor extends Handle {
    * reduced unless `some` is false. Returns V instead of its adjoint. If `computeUv` is false, U
    * and V are zeros. See `linalg.svd`.
    *
-   * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
-   * corresponding real dtype for complex; `V`: the dtype of `input`. Default: `some` true,
-   * `computeUv` true.
+   * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`; `V`:
+   * the dtype of `input`. Default: `some` true, `computeUv` true.
    */
   svd(options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
   svd(some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
@@ -3427,7 +3426,7 @@ export class Tensor extends Handle {
   logicalAnd(other: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the logical AND of `input` and `other`, element by element, with nonzero as true.
-   * Shapes are broadcast. Returns a bool tensor.
+   * Shapes are broadcast.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -3447,7 +3446,7 @@ export class Tensor extends Handle {
   logicalOr(other: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the logical OR of `input` and `other`, element by element, with nonzero as true.
-   * Shapes are broadcast. Returns a bool tensor.
+   * Shapes are broadcast.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -3467,7 +3466,7 @@ export class Tensor extends Handle {
   logicalXor(other: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
-   * Shapes are broadcast. Returns a bool tensor.
+   * Shapes are broadcast.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -3485,7 +3484,7 @@ export class Tensor extends Handle {
    */
   logicalNot(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
+   * Computes the logical NOT of each element: true where it is 0.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
    * converted to that dtype, with 1 for true.
@@ -3506,7 +3505,8 @@ export class Tensor extends Handle {
    * Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
    * Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+   * of a higher category is an error; the other operands must be broadcastable to that shape.
    *
    * Dtypes: bool and integers.
    */
@@ -3524,7 +3524,8 @@ export class Tensor extends Handle {
    * Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
    * Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+   * of a higher category is an error; the other operands must be broadcastable to that shape.
    *
    * Dtypes: bool and integers.
    */
@@ -3542,7 +3543,8 @@ export class Tensor extends Handle {
    * Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
    * the logical XOR. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+   * of a higher category is an error; the other operands must be broadcastable to that shape.
    *
    * Dtypes: bool and integers.
    */
@@ -3552,7 +3554,7 @@ export class Tensor extends Handle {
   /**
    * Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
    *
-   * Dtypes: bool and integers. Result: the promoted dtype.
+   * Dtypes: bool and integers. Result: the dtype of `input`.
    */
   bitwiseNot(options?: { out?: Tensor | null }): Tensor;
   /**
@@ -3576,7 +3578,8 @@ export class Tensor extends Handle {
    * Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
    * shift that is negative or at least the number of bits returns 0.
    *
-   * Modifies `input` in place, and returns it.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+   * of a higher category is an error; the other operands must be broadcastable to that shape.
    *
    * Dtypes: integers.
    */
@@ -3596,7 +3599,8 @@ export class Tensor extends Handle {
    * (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
    * bits returns 0, or -1 for negative elements.
    *
-   * Modifies `input` in place, and returns it.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+   * of a higher category is an error; the other operands must be broadcastable to that shape.
    *
    * Dtypes: integers.
    */
@@ -3902,8 +3906,9 @@ export class Tensor extends Handle {
   dropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   dropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * Applies `dropout` to whole channels: all elements with the same indices in the first two
-   * dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+   * Applies dropout to whole channels, if `train` is true: all elements with the same indices in
+   * the first two dimensions are set to 0 together, with probability `p`, and the others are
+   * divided by 1 - `p`. A `p` outside of [0, 1] is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3915,10 +3920,10 @@ export class Tensor extends Handle {
   featureDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   featureDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
-   * element by the minimum of `selu` with probability `p`, and applies an affine transformation
-   * that keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1]
-   * is an error.
+   * Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
+   * element by the minimum of SELU with probability `p`, and applies an affine transformation that
+   * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
+   * error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3930,8 +3935,9 @@ export class Tensor extends Handle {
   alphaDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   alphaDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * Applies `alphaDropout` to whole channels: all elements with the same indices in the first two
-   * dimensions are replaced together. A `p` outside of [0, 1] is an error.
+   * Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
+   * in the first two dimensions are replaced together. See `alphaDropout`. A `p` outside of [0, 1]
+   * is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3997,14 +4003,14 @@ export class Tensor extends Handle {
   isNonzero(): boolean;
   /**
    * Returns whether `input` is a conjugated view, whose elements are conjugated when they are read.
-   * See `conj`.
+   * See `conj`; `resolveConj` materializes it.
    *
    * Dtypes: bool, integers, floats and complex.
    */
   isConj(): boolean;
   /**
-   * Returns whether `input` is a negated view, whose elements are negated when they are read. See
-   * `negView`.
+   * Returns whether `input` is a negated view, whose elements are negated when they are read.
+   * `resolveNeg` materializes it.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -4218,8 +4224,7 @@ export class Tensor extends Handle {
    * `unbiased` (default) applies Bessel's correction: the divisor is one less than the number of
    * elements, so that a single element returns NaN.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex. Default: `unbiased` true.
+   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
    */
   std(options?: { unbiased?: boolean }): Tensor;
   std(unbiased: boolean): Tensor;
@@ -4229,8 +4234,8 @@ export class Tensor extends Handle {
    * dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
    * reduced dimensions with size 1.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex. Default: `unbiased` true, `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
+   * false.
    */
   std(dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
   std(dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4244,8 +4249,7 @@ export class Tensor extends Handle {
    * 1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
    * elements are real. Computed in float64.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
    */
   std(options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   std(dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4254,8 +4258,7 @@ export class Tensor extends Handle {
    * applies Bessel's correction: the divisor is one less than the number of elements, so that a
    * single element returns NaN.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex. Default: `unbiased` true.
+   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
    */
   var(options?: { unbiased?: boolean }): Tensor;
   var(unbiased: boolean): Tensor;
@@ -4265,8 +4268,8 @@ export class Tensor extends Handle {
    * list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
    * dimensions with size 1.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex. Default: `unbiased` true, `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
+   * false.
    */
   var(dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
   var(dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4280,8 +4283,7 @@ export class Tensor extends Handle {
    * 1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
    * elements are real. Computed in float64.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
    */
   var(options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   var(dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4292,8 +4294,8 @@ export class Tensor extends Handle {
    * dimensions are reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex
    * elements is real. `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex, unless `dtype` is given. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+   * `keepdim` false.
    */
   norm(options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   norm(p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -4303,8 +4305,8 @@ export class Tensor extends Handle {
    * Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc"
    * (nuclear) the sum of the singular values of the matrices in two dimensions.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex, unless `dtype` is given. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+   * `keepdim` false.
    */
   norm(p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   norm(p: string, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -4633,13 +4635,15 @@ export class Tensor extends Handle {
   clip_Async(min: Scalar | null, options?: { max?: Scalar | null; signal?: Signal | null }): Promise<this>;
   clip_Async(min: Scalar | null, max: Scalar | null, options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
+   * Clamps each element to at least `min`: `max(input, min)`. NaN propagates. Equivalent to `clamp`
+   * with one bound.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype.
    */
   clampMin(min: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
+   * Clamps each element to at least `min`: `max(input, min)`. NaN propagates. Equivalent to `clamp`
+   * with one bound.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
    * of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -4650,13 +4654,15 @@ export class Tensor extends Handle {
   /** Asynchronous `clampMin_`, executed off the event loop. */
   clampMin_Async(min: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+   * Clamps each element to at most `max`: `min(input, max)`. NaN propagates. Equivalent to `clamp`
+   * with one bound.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype.
    */
   clampMax(max: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+   * Clamps each element to at most `max`: `min(input, max)`. NaN propagates. Equivalent to `clamp`
+   * with one bound.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
    * of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -5305,8 +5311,7 @@ export class Tensor extends Handle {
    * element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
    * - 1.
    *
-   * Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers and
-   * bool.
+   * Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers.
    */
   mvlgamma(p: Int, options?: { out?: Tensor | null }): Tensor;
   /**
@@ -5408,7 +5413,8 @@ export class Tensor extends Handle {
    * Computes the greatest common divisor of integers, element by element. It is nonnegative, except
    * for the most negative integer with itself or 0. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+   * of a higher category is an error; the other operands must be broadcastable to that shape.
    *
    * Dtypes: integers.
    */
@@ -5426,7 +5432,8 @@ export class Tensor extends Handle {
    * Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
    * an operand is 0. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+   * of a higher category is an error; the other operands must be broadcastable to that shape.
    *
    * Dtypes: integers.
    */
@@ -5589,7 +5596,7 @@ export class Tensor extends Handle {
    * C (`cov`). `input` has at most two dimensions.
    *
    * Dtypes: integers, floats and complex. Result: the dtype of `input`; the default dtype for
-   * integers and bool.
+   * integers.
    */
   corrcoef(): Tensor;
   /**
@@ -5603,16 +5610,15 @@ export class Tensor extends Handle {
   /**
    * Computes the trace (sum of the main diagonal) of a matrix: `sum over i of input[i][i]`.
    *
-   * Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers and
-   * bool, but uint64 for uint64.
+   * Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers, but
+   * uint64 for uint64.
    */
   trace(): Tensor;
   /**
    * Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
    * other|**p)**(1 / p)`. Shapes are broadcast.
    *
-   * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
-   * complex. Default: `p` 2.
+   * Dtypes: floats and complex. Result: the promoted dtype. Default: `p` 2.
    */
   dist(other: TensorLike, options?: { p?: Scalar }): Tensor;
   dist(other: TensorLike, p: Scalar): Tensor;
@@ -6072,9 +6078,9 @@ export class Tensor extends Handle {
   select(dim: Int | string, options: { index: Int }): Tensor;
   select(dim: Int | string, index: Int): Tensor;
   /**
-   * Returns a view of the storage of `input` with the given shape, strides (in elements) and
-   * storage offset. A view that exceeds the storage is an error, and so are negative strides.
-   * `storageOffset` defaults to that of `input`.
+   * Views the storage of `input` with the given shape `size`, strides (in elements) and storage
+   * offset. Returns a view. A view that exceeds the storage is an error, and so are negative
+   * strides. `storageOffset` defaults to that of `input`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -6082,8 +6088,8 @@ export class Tensor extends Handle {
   asStrided(size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
   asStrided(size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
   /**
-   * Returns a view of the storage of `input` with the given shape, strides (in elements) and
-   * storage offset. A view that exceeds the storage is an error, and so are negative strides.
+   * Views the storage of `input` with the given shape `size`, strides (in elements) and storage
+   * offset. A view that exceeds the storage is an error, and so are negative strides.
    * `storageOffset` defaults to that of `input`.
    *
    * Modifies the shape and strides of `input` in place, and returns it.
@@ -6984,7 +6990,7 @@ export function realAsync(input: TensorLike, options?: { signal?: Signal | null 
  * Returns the imaginary part of each element, as a view, which is a negated view if `input` is a
  * conjugated view. A real tensor is an error.
  *
- * Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+ * Dtypes: complex. Result: the dtype of `input`.
  */
 export function imag(input: TensorLike): Tensor;
 /** Asynchronous `imag`, executed off the event loop. */
@@ -6993,7 +6999,7 @@ export function imagAsync(input: TensorLike, options?: { signal?: Signal | null 
  * Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
  * is an error.
  *
- * Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+ * Dtypes: complex. Result: the dtype of `input`.
  */
 export function viewAsReal(input: TensorLike): Tensor;
 /** Asynchronous `viewAsReal`, executed off the event loop. */
@@ -7707,8 +7713,7 @@ export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | s
  * Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
  * `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
  *
- * Dtypes: complex64 and complex128. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `scale` 1.0.
+ * Dtypes: complex64 and complex128. Result: the dtype of `input`. Default: `scale` 1.0.
  */
 export function fftC2r(input: TensorLike, options: { dim: Int | string; size: Int; scale?: number }): Tensor;
 export function fftC2r(input: TensorLike, dim: Int | string, size: Int, options?: { scale?: number }): Tensor;
@@ -8784,7 +8789,8 @@ export function repeatInterleave(input: TensorLike, repeats: TensorLike, dim: In
  * Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
  * vector.
  *
- * Dtypes: integers. Result: . Meta tensors are an error, because the result depends on values.
+ * Dtypes: integers. Result: the dtype of `repeats`. Meta tensors are an error, because the result
+ * depends on values.
  */
 export function repeatInterleave(repeats: TensorLike, options?: { outputSize?: Int | null }): Tensor;
 /** Asynchronous `repeatInterleave`, executed off the event loop. */
@@ -9169,7 +9175,7 @@ export function detAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  * matrices (..., n, n). Alias of `linalg.slogdet`.
  *
  * Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
- * `input`, the corresponding real dtype for complex.
+ * `input`.
  */
 export function slogdet(input: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
 /** Asynchronous `slogdet`, executed off the event loop. */
@@ -9187,8 +9193,7 @@ export function logdetAsync(input: TensorLike, options?: { signal?: Signal | nul
  * Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
  * of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
  */
 export function frobeniusNorm(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function frobeniusNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -9201,8 +9206,8 @@ export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | List<
  * Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
  * `dim`. `keepdim` keeps them with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `dim` [-2, -1], `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `dim` [-2, -1], `keepdim`
+ * false.
  */
 export function nuclearNorm(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function nuclearNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -9296,9 +9301,8 @@ export function choleskyInverseAsync(input: TensorLike, upper: boolean, options?
  * reduced unless `some` is false. Returns V instead of its adjoint. If `computeUv` is false, U and
  * V are zeros. See `linalg.svd`.
  *
- * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
- * corresponding real dtype for complex; `V`: the dtype of `input`. Default: `some` true,
- * `computeUv` true.
+ * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`; `V`:
+ * the dtype of `input`. Default: `some` true, `computeUv` true.
  */
 export function svd(input: TensorLike, options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svd(input: TensorLike, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
@@ -9315,8 +9319,8 @@ export function svdAsync(input: TensorLike, some: boolean, computeUv: boolean, o
  * iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
  * `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
  *
- * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
- * corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` 6, `niter` 2.
+ * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype; `V`: the
+ * dtype of `A`. Default: `q` 6, `niter` 2.
  */
 export function svdLowrank(A: TensorLike, options?: { q?: Int | null; niter?: Int | null; M?: TensorLike | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svdLowrank(A: TensorLike, q: Int | null, options?: { niter?: Int | null; M?: TensorLike | null }): { U: Tensor; S: Tensor; V: Tensor };
@@ -9333,8 +9337,8 @@ export function svdLowrankAsync(A: TensorLike, q: Int | null, niter: Int | null,
  * principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
  * to min(6, m, n), and must be at most min(m, n).
  *
- * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
- * corresponding real dtype for complex; `V`: the dtype of `A`. Default: `center` true, `niter` 2.
+ * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `V`: the dtype
+ * of `A`. Default: `center` true, `niter` 2.
  */
 export function pcaLowrank(A: TensorLike, options?: { q?: Int | null; center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
 export function pcaLowrank(A: TensorLike, q: Int | null, options?: { center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
@@ -9358,8 +9362,8 @@ export function pcaLowrankAsync(A: TensorLike, q: Int | null, center: boolean, n
  * (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V. Knyazev,
  * Toward the optimal preconditioned eigensolver, 2001).
  *
- * Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
- * dtype for complex; `eigenvectors`: the dtype of `A`.
+ * Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype; `eigenvectors`: the dtype
+ * of `A`.
  */
 export function lobpcg(A: TensorLike, options?: { k?: Int | null; B?: TensorLike | null; X?: TensorLike | null; n?: Int | null; iK?: TensorLike | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
 export function lobpcg(A: TensorLike, k: Int | null, options?: { B?: TensorLike | null; X?: TensorLike | null; n?: Int | null; iK?: TensorLike | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
@@ -10685,8 +10689,8 @@ export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, 
 /**
  * Computes `linalg.vectorNorm` for each tensor of the list `input`. Returns a list.
  *
- * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex,
- * unless `dtype` is given. Default: `ord` 2.
+ * Dtypes: floats and complex. Result: the promoted dtype, unless `dtype` is given. Default: `ord`
+ * 2.
  */
 export function foreachNorm(input: List<TensorLike>, options?: { ord?: Scalar; dtype?: DType | null }): Tensor[];
 export function foreachNorm(input: List<TensorLike>, ord: Scalar, options?: { dtype?: DType | null }): Tensor[];
@@ -10816,7 +10820,7 @@ export function bitwiseXorAsync(input: TensorLike | Scalar, other: TensorLike | 
 /**
  * Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
  *
- * Dtypes: bool and integers. Result: the promoted dtype.
+ * Dtypes: bool and integers. Result: the dtype of `input`.
  */
 export function bitwiseNot(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `bitwiseNot`, executed off the event loop. */
@@ -11082,8 +11086,9 @@ export function kronAsync(input: TensorLike, options: { other: TensorLike; out?:
 export function kronAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
- * rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
- * broadcast. `p` = 0 counts different elements, and infinity returns the largest difference.
+ * rows of `x2` of shape (..., R, M): `out[i][j] = (sum over k of |x1[i][k] - x2[j][k]|**p)**(1 /
+ * p)`. Returns a tensor of shape (..., P, R); leading dimensions are broadcast. `p` = 0 counts
+ * different elements, and infinity returns the largest difference.
  *
  * Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
  * by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
@@ -11103,9 +11108,10 @@ export function cdistAsync(x1: TensorLike, x2: TensorLike, options?: { p?: numbe
 export function cdistAsync(x1: TensorLike, x2: TensorLike, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: TensorLike, x2: TensorLike, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M). Returns a
- * vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
- * so on (the condensed distance matrix).
+ * Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M): `(sum over
+ * k of |x[i][k] - x[j][k]|**p)**(1 / p)` for i < j. Returns a vector of length N*(N - 1)/2: the
+ * distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed distance
+ * matrix).
  *
  * Dtypes: float32 and float64. Result: the dtype of `input`. Default: `p` 2.
  */
@@ -11447,7 +11453,8 @@ export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias
 /**
  * Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
  * `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
- * zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+ * zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
+ * - K + 1.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `pad` 0.
@@ -11472,8 +11479,9 @@ export function dropout(input: TensorLike, p: number, train: boolean, options?: 
 export function dropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function dropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies `dropout` to whole channels: all elements with the same indices in the first two
- * dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+ * Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
+ * first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
+ * - `p`. A `p` outside of [0, 1] is an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11483,8 +11491,8 @@ export function featureDropout(input: TensorLike, p: number, train: boolean, opt
 export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
- * element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+ * Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
+ * element by the minimum of SELU with probability `p`, and applies an affine transformation that
  * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
  * error.
  *
@@ -11496,8 +11504,9 @@ export function alphaDropout(input: TensorLike, p: number, train: boolean, optio
 export function alphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function alphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies `alphaDropout` to whole channels: all elements with the same indices in the first two
- * dimensions are replaced together. A `p` outside of [0, 1] is an error.
+ * Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
+ * in the first two dimensions are replaced together. See `alphaDropout`. A `p` outside of [0, 1] is
+ * an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11525,8 +11534,7 @@ export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: Te
  * Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
  *
  * Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
- * for complex, the default dtype for integers and bool. Default: `p` 2, `eps` 1e-06, `keepdim`
- * false.
+ * for complex, the default dtype for integers. Default: `p` 2, `eps` 1e-06, `keepdim` false.
  */
 export function pairwiseDistance(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean }): Tensor;
 export function pairwiseDistance(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
@@ -11609,7 +11617,7 @@ export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingI
 export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, sparse: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Scales the rows of `input` at `indices` whose `normType`-norm exceeds `maxNorm` to approximately
- * that norm, in place.
+ * that norm, in place. The indices are int32 or int64; an index out of range is an error.
  *
  * Dtypes: floats and complex.
  */
@@ -11668,7 +11676,8 @@ export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths:
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean }): Tensor;
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, zeroInfinity: boolean): Tensor;
 /**
- * Computes `ctcLoss` with lengths given as tensors of integers.
+ * Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+ * integers.
  *
  * Dtypes: float32 and float64. Result: the dtype of `logProbs`. Meta tensors are an error, because
  * the result depends on values. Default: `blank` 0, `reduction` 1, `zeroInfinity` false.
@@ -12618,14 +12627,14 @@ export function dispatchTable(name: string): string;
 export function isNonzero(input: TensorLike): boolean;
 /**
  * Returns whether `input` is a conjugated view, whose elements are conjugated when they are read.
- * See `conj`.
+ * See `conj`; `resolveConj` materializes it.
  *
  * Dtypes: bool, integers, floats and complex.
  */
 export function isConj(input: TensorLike): boolean;
 /**
- * Returns whether `input` is a negated view, whose elements are negated when they are read. See
- * `negView`.
+ * Returns whether `input` is a negated view, whose elements are negated when they are read.
+ * `resolveNeg` materializes it.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -13017,8 +13026,7 @@ export function countNonzeroAsync(input: TensorLike, dim: Ints | string | List<I
  * (default) applies Bessel's correction: the divisor is one less than the number of elements, so
  * that a single element returns NaN.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `unbiased` true.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
  */
 export function std(input: TensorLike, options?: { unbiased?: boolean }): Tensor;
 export function std(input: TensorLike, unbiased: boolean): Tensor;
@@ -13028,8 +13036,8 @@ export function std(input: TensorLike, unbiased: boolean): Tensor;
  * dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
  * reduced dimensions with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `unbiased` true, `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
+ * false.
  */
 export function std(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13044,8 +13052,7 @@ export function std(input: TensorLike, dim: Ints | string | List<Int | string> |
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
  */
 export function std(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13065,8 +13072,7 @@ export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | stri
  * applies Bessel's correction: the divisor is one less than the number of elements, so that a
  * single element returns NaN.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `unbiased` true.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
  */
 declare function var_(input: TensorLike, options?: { unbiased?: boolean }): Tensor;
 declare function var_(input: TensorLike, unbiased: boolean): Tensor;
@@ -13076,8 +13082,8 @@ declare function var_(input: TensorLike, unbiased: boolean): Tensor;
  * list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
  * dimensions with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `unbiased` true, `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
+ * false.
  */
 declare function var_(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
 declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13092,8 +13098,7 @@ declare function var_(input: TensorLike, dim: Ints | string | List<Int | string>
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
  */
 declare function var_(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13113,8 +13118,8 @@ export function varAsync(input: TensorLike, dim: Ints | string | List<Int | stri
  * Bessel's correction: the divisor is one less than the number of elements, so that a single
  * element returns NaN.
  *
- * Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
- * for complex; `mean`: the dtype of `input`. Default: `unbiased` true.
+ * Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
+ * Default: `unbiased` true.
  */
 export function stdMean(input: TensorLike, options?: { unbiased?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: TensorLike, unbiased: boolean): { std: Tensor; mean: Tensor };
@@ -13124,8 +13129,8 @@ export function stdMean(input: TensorLike, unbiased: boolean): { std: Tensor; me
  * default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
  * size 1.
  *
- * Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
- * for complex; `mean`: the dtype of `input`. Default: `unbiased` true, `keepdim` false.
+ * Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
+ * Default: `unbiased` true, `keepdim` false.
  */
 export function stdMean(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
@@ -13140,8 +13145,8 @@ export function stdMean(input: TensorLike, dim: Ints | string | List<Int | strin
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
- * for complex; `mean`: the dtype of `input`. Default: `keepdim` false.
+ * Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
+ * Default: `keepdim` false.
  */
 export function stdMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
@@ -13161,8 +13166,8 @@ export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | 
  * correction: the divisor is one less than the number of elements, so that a single element returns
  * NaN.
  *
- * Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
- * for complex; `mean`: the dtype of `input`. Default: `unbiased` true.
+ * Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
+ * Default: `unbiased` true.
  */
 export function varMean(input: TensorLike, options?: { unbiased?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: TensorLike, unbiased: boolean): { var: Tensor; mean: Tensor };
@@ -13171,8 +13176,8 @@ export function varMean(input: TensorLike, unbiased: boolean): { var: Tensor; me
  * divisor is one less than the number of elements. `dim` is one dimension or a list; by default, or
  * if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
  *
- * Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
- * for complex; `mean`: the dtype of `input`. Default: `unbiased` true, `keepdim` false.
+ * Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
+ * Default: `unbiased` true, `keepdim` false.
  */
 export function varMean(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
@@ -13187,8 +13192,8 @@ export function varMean(input: TensorLike, dim: Ints | string | List<Int | strin
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
- * for complex; `mean`: the dtype of `input`. Default: `keepdim` false.
+ * Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
+ * Default: `keepdim` false.
  */
 export function varMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
@@ -13210,8 +13215,8 @@ export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | 
  * reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
  * `dtype` converts elements first.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex, unless `dtype` is given. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+ * `keepdim` false.
  */
 export function norm(input: TensorLike, options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: TensorLike, p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -13221,8 +13226,8 @@ export function norm(input: TensorLike, p: Scalar | null, dim: Ints | string | L
  * Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
  * the sum of the singular values of the matrices in two dimensions.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
- * complex, unless `dtype` is given. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+ * `keepdim` false.
  */
 export function norm(input: TensorLike, options: { p: string; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: TensorLike, p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -13489,7 +13494,8 @@ export function clipAsync(input: TensorLike, options?: { min?: Scalar | null; ma
 export function clipAsync(input: TensorLike, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clipAsync(input: TensorLike, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
+ * Clamps each element to at least `min`: `max(input, min)`. NaN propagates. Equivalent to `clamp`
+ * with one bound.
  *
  * Dtypes: bool, integers and floats. Result: the promoted dtype.
  */
@@ -13499,7 +13505,8 @@ export function clampMin(input: TensorLike, min: TensorLike | Scalar, options?: 
 export function clampMinAsync(input: TensorLike, options: { min: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clampMinAsync(input: TensorLike, min: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+ * Clamps each element to at most `max`: `min(input, max)`. NaN propagates. Equivalent to `clamp`
+ * with one bound.
  *
  * Dtypes: bool, integers and floats. Result: the promoted dtype.
  */
@@ -14166,8 +14173,7 @@ export function polygammaAsync(n: Int, input: TensorLike, options?: { out?: Tens
  * element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
  * - 1.
  *
- * Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers and
- * bool.
+ * Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers.
  */
 export function mvlgamma(input: TensorLike, options: { p: Int; out?: Tensor | null }): Tensor;
 export function mvlgamma(input: TensorLike, p: Int, options?: { out?: Tensor | null }): Tensor;
@@ -14351,8 +14357,8 @@ export function diffAsync(input: TensorLike, n: Int, dim: Int | string, prepend:
  * Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
  * (y[i] + y[i + 1]) / 2`.
  *
- * Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
- * and bool. Default: `dx` 1, `dim` -1.
+ * Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
+ * Default: `dx` 1, `dim` -1.
  */
 export function trapezoid(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string }): Tensor;
 /**
@@ -14360,7 +14366,7 @@ export function trapezoid(y: TensorLike, options?: { dx?: Scalar; dim?: Int | st
  * with `y`.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
- * dtype for integers and bool. Default: `dim` -1.
+ * dtype for integers. Default: `dim` -1.
  */
 export function trapezoid(y: TensorLike, options: { x: TensorLike; dim?: Int | string }): Tensor;
 export function trapezoid(y: TensorLike, x: TensorLike, options?: { dim?: Int | string }): Tensor;
@@ -14373,8 +14379,8 @@ export function trapezoidAsync(y: TensorLike, x: TensorLike, options?: { dim?: I
  * Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
  * `trapezoid`.
  *
- * Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
- * and bool. Default: `dx` 1, `dim` -1.
+ * Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
+ * Default: `dx` 1, `dim` -1.
  */
 export function trapz(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string }): Tensor;
 /**
@@ -14382,7 +14388,7 @@ export function trapz(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string
  * with `y`. Alias of `trapezoid`.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
- * dtype for integers and bool. Default: `dim` -1.
+ * dtype for integers. Default: `dim` -1.
  */
 export function trapz(y: TensorLike, options: { x: TensorLike; dim?: Int | string }): Tensor;
 export function trapz(y: TensorLike, x: TensorLike, options?: { dim?: Int | string }): Tensor;
@@ -14395,8 +14401,8 @@ export function trapzAsync(y: TensorLike, x: TensorLike, options?: { dim?: Int |
  * Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
  * `dx`.
  *
- * Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
- * and bool. Default: `dx` 1, `dim` -1.
+ * Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
+ * Default: `dx` 1, `dim` -1.
  */
 export function cumulativeTrapezoid(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string }): Tensor;
 /**
@@ -14404,7 +14410,7 @@ export function cumulativeTrapezoid(y: TensorLike, options?: { dx?: Scalar; dim?
  * `x`, which are broadcast with `y`.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
- * dtype for integers and bool. Default: `dim` -1.
+ * dtype for integers. Default: `dim` -1.
  */
 export function cumulativeTrapezoid(y: TensorLike, options: { x: TensorLike; dim?: Int | string }): Tensor;
 export function cumulativeTrapezoid(y: TensorLike, x: TensorLike, options?: { dim?: Int | string }): Tensor;
@@ -14429,7 +14435,7 @@ export function covAsync(input: TensorLike, options?: { correction?: Int; fweigh
  * (`cov`). `input` has at most two dimensions.
  *
  * Dtypes: integers, floats and complex. Result: the dtype of `input`; the default dtype for
- * integers and bool.
+ * integers.
  */
 export function corrcoef(input: TensorLike): Tensor;
 /** Asynchronous `corrcoef`, executed off the event loop. */
@@ -14450,8 +14456,8 @@ export function crossAsync(input: TensorLike, other: TensorLike, dim: Int | stri
 /**
  * Computes the trace (sum of the main diagonal) of a matrix: `sum over i of input[i][i]`.
  *
- * Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers and bool,
- * but uint64 for uint64.
+ * Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers, but
+ * uint64 for uint64.
  */
 export function trace(input: TensorLike): Tensor;
 /** Asynchronous `trace`, executed off the event loop. */
@@ -14460,8 +14466,7 @@ export function traceAsync(input: TensorLike, options?: { signal?: Signal | null
  * Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
  * other|**p)**(1 / p)`. Shapes are broadcast.
  *
- * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
- * Default: `p` 2.
+ * Dtypes: floats and complex. Result: the promoted dtype. Default: `p` 2.
  */
 export function dist(input: TensorLike, options: { other: TensorLike; p?: Scalar }): Tensor;
 export function dist(input: TensorLike, other: TensorLike, options?: { p?: Scalar }): Tensor;
@@ -14606,22 +14611,22 @@ export function nanquantileAsync(input: TensorLike, q: TensorLike | Scalar, dim:
  * dimension requires at least `edgeOrder` + 1 samples.
  *
  * Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `input`; the
- * default dtype for integers and bool. Default: `edgeOrder` 1.
+ * default dtype for integers. Default: `edgeOrder` 1.
  */
 export function gradient(input: TensorLike, options?: { spacing?: Scalar | null; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int }): Tensor[];
 /**
  * Estimates derivatives from samples, with one spacing for each dimension. See `gradient`.
  *
  * Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `input`; the
- * default dtype for integers and bool. Default: `edgeOrder` 1.
+ * default dtype for integers. Default: `edgeOrder` 1.
  */
 export function gradient(input: TensorLike, options: { spacing: List<Scalar>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int }): Tensor[];
 /**
  * Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
  * `gradient`.
  *
- * Dtypes: signed integers, floats and complex except complex32. Result: the promoted dtype; the
- * default dtype for integers and bool. Default: `edgeOrder` 1.
+ * Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `input`; the
+ * default dtype for integers. Default: `edgeOrder` 1.
  */
 export function gradient(input: TensorLike, options: { spacing: List<TensorLike>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int }): Tensor[];
 /** Asynchronous `gradient`, executed off the event loop. */
@@ -14982,9 +14987,9 @@ export function select(input: TensorLike, dim: Int | string, index: Int): Tensor
 export function selectAsync(input: TensorLike, options: { dim: Int | string; index: Int; signal?: Signal | null }): Promise<Tensor>;
 export function selectAsync(input: TensorLike, dim: Int | string, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
- * offset. A view that exceeds the storage is an error, and so are negative strides. `storageOffset`
- * defaults to that of `input`.
+ * Views the storage of `input` with the given shape `size`, strides (in elements) and storage
+ * offset. Returns a view. A view that exceeds the storage is an error, and so are negative strides.
+ * `storageOffset` defaults to that of `input`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -15424,7 +15429,7 @@ export function sliceCopyAsync(input: TensorLike, dim: Int | string, start: Int 
 /**
  * Computes `asStrided` as a contiguous copy instead of a view.
  *
- * Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
+ * Views the storage of `input` with the given shape `size`, strides (in elements) and storage
  * offset. A view that exceeds the storage is an error, and so are negative strides. `storageOffset`
  * defaults to that of `input`.
  *
@@ -15526,7 +15531,7 @@ export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, dim
  * Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
  * is an error.
  *
- * Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+ * Dtypes: complex. Result: the dtype of `input`.
  */
 export function viewAsRealCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `viewAsRealCopy`, executed off the event loop. */
@@ -16021,7 +16026,7 @@ export namespace fft {
 }
 export namespace linalg {
   /**
-   * Computes the matrix product. Alias of `linalg.matmul`.
+   * Computes the matrix product. Alias of `matmul`.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
    */
@@ -16098,8 +16103,8 @@ export namespace linalg {
    * Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers
    * of `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
    *
-   * Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers and bool,
-   * but uint64 for uint64.
+   * Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers, but uint64
+   * for uint64.
    */
   export function vander(x: TensorLike, options?: { N?: Int | null }): Tensor;
   /** Asynchronous `vander`, executed off the event loop. */
@@ -16265,8 +16270,7 @@ export namespace linalg {
    * matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
    * returns 0 and -inf. Matrices that are not square are an error.
    *
-   * Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`,
-   * the corresponding real dtype for complex.
+   * Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`.
    */
   export function slogdet(A: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
   /** Asynchronous `slogdet`, executed off the event loop. */
@@ -16276,8 +16280,8 @@ export namespace linalg {
    * `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
    * elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex, unless `dtype` is given. Default: `ord` 2, `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+   * `ord` 2, `keepdim` false.
    */
   export function vectorNorm(input: TensorLike, options?: { ord?: Scalar; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function vectorNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16294,8 +16298,8 @@ export namespace linalg {
    * (the smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts
    * elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex, unless `dtype` is given. Default: `dim` [-2, -1], `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+   * `dim` [-2, -1], `keepdim` false.
    */
   export function matrixNorm(input: TensorLike, options: { ord: Scalar; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function matrixNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16306,8 +16310,8 @@ export namespace linalg {
    * default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
    * values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex, unless `dtype` is given. Default: `ord` 'fro', `dim` [-2, -1], `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+   * `ord` 'fro', `dim` [-2, -1], `keepdim` false.
    */
   export function matrixNorm(input: TensorLike, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16329,8 +16333,8 @@ export namespace linalg {
    * `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced dimensions with
    * size 1, and `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex, unless `dtype` is given. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+   * `keepdim` false.
    */
   export function norm(input: TensorLike, options?: { ord?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function norm(input: TensorLike, ord: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16340,8 +16344,8 @@ export namespace linalg {
    * Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a
    * 2-D tensor. See `linalg.matrixNorm`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex, unless `dtype` is given. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
+   * `keepdim` false.
    */
   export function norm(input: TensorLike, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function norm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16363,8 +16367,7 @@ export namespace linalg {
    * and -infinity matrices must be square, and it is the norm of the matrix times the norm of its
    * inverse: infinity for a singular matrix.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex.
+   * Dtypes: floats and complex. Result: the dtype of `input`.
    */
   export function cond(input: TensorLike, options?: { p?: Scalar | null; out?: Tensor | null }): Tensor;
   export function cond(input: TensorLike, p: Scalar | null, options?: { out?: Tensor | null }): Tensor;
@@ -16372,8 +16375,7 @@ export namespace linalg {
    * Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
    * `linalg.matrixNorm`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex.
+   * Dtypes: floats and complex. Result: the dtype of `input`.
    */
   export function cond(input: TensorLike, options: { p: 'fro' | 'nuc'; out?: Tensor | null }): Tensor;
   export function cond(input: TensorLike, p: 'fro' | 'nuc', options?: { out?: Tensor | null }): Tensor;
@@ -16567,9 +16569,8 @@ export namespace linalg {
    * are those of A for gelsd and gelss. Results that are not computed are empty.
    *
    * Dtypes: floats and complex. Results: `solution`: the dtype of `input`; `residuals`: the
-   * promoted dtype, the corresponding real dtype for complex; `rank`: int64; `singularValues`: the
-   * promoted dtype, the corresponding real dtype for complex. Meta tensors are an error, because
-   * the result depends on values.
+   * promoted dtype; `rank`: int64; `singularValues`: the promoted dtype. Meta tensors are an error,
+   * because the result depends on values.
    */
   export function lstsq(input: TensorLike, options: { b: TensorLike; rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
   export function lstsq(input: TensorLike, b: TensorLike, options?: { rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
@@ -16584,8 +16585,8 @@ export namespace linalg {
    * "U") is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of
    * LAPACK's syevd and heevd. Matrices that are not finite are an error.
    *
-   * Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`, the corresponding
-   * real dtype for complex; `eigenvectors`: the dtype of `input`. Default: `UPLO` 'L'.
+   * Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`; `eigenvectors`: the
+   * dtype of `input`. Default: `UPLO` 'L'.
    */
   export function eigh(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
   export function eigh(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
@@ -16596,8 +16597,7 @@ export namespace linalg {
    * Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (...,
    * n). See `linalg.eigh`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-   * complex. Default: `UPLO` 'L'.
+   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `UPLO` 'L'.
    */
   export function eigvalsh(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: Tensor | null }): Tensor;
   export function eigvalsh(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: Tensor | null }): Tensor;
@@ -16629,8 +16629,8 @@ export namespace linalg {
    * Singular vectors are unique up to a factor of absolute value 1; they are those of LAPACK's
    * gesdd. `driver` applies to other devices. Matrices that are not finite are an error.
    *
-   * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
-   * corresponding real dtype for complex; `Vh`: the dtype of `A`. Default: `fullMatrices` true.
+   * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `Vh`: the
+   * dtype of `A`. Default: `fullMatrices` true.
    */
   export function svd(A: TensorLike, options?: { fullMatrices?: boolean; driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
   export function svd(A: TensorLike, fullMatrices: boolean, options?: { driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
@@ -16641,7 +16641,7 @@ export namespace linalg {
    * Computes the singular values of matrices (..., m, n), in descending order, of shape (...,
    * min(m, n)). See `linalg.svd`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
+   * Dtypes: floats and complex. Result: the dtype of `A`.
    */
   export function svdvals(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null }): Tensor;
   /** Asynchronous `svdvals`, executed off the event loop. */
@@ -16649,9 +16649,10 @@ export namespace linalg {
 }
 export namespace nn {
   /**
-   * Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M). Returns a
-   * vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1,
-   * and so on (the condensed distance matrix).
+   * Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M): `(sum
+   * over k of |x[i][k] - x[j][k]|**p)**(1 / p)` for i < j. Returns a vector of length N*(N - 1)/2:
+   * the distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed
+   * distance matrix).
    *
    * Dtypes: float32 and float64. Result: the dtype of `input`. Default: `p` 2.
    */
@@ -17014,7 +17015,7 @@ export namespace nn {
    * maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first;
    * integers and bool require it.
    *
-   * Alias of `nn.softmax`.
+   * Alias of `softmax`.
    *
    * Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
    */
@@ -17029,7 +17030,7 @@ export namespace nn {
    * Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
    * overflow or cancellation. `dtype` converts elements first; integers and bool require it.
    *
-   * Alias of `nn.logSoftmax`.
+   * Alias of `logSoftmax`.
    *
    * Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
    */
@@ -17374,7 +17375,8 @@ export namespace nn {
   /**
    * Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
    * `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
-   * zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+   * zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
+   * - K + 1.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `pad` 0.
@@ -17418,8 +17420,9 @@ export namespace nn {
   export function dropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies `dropout` to whole channels: all elements with the same indices in the first two
-   * dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+   * Applies dropout to whole channels, if `train` is true: all elements with the same indices in
+   * the first two dimensions are set to 0 together, with probability `p`, and the others are
+   * divided by 1 - `p`. A `p` outside of [0, 1] is an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -17522,10 +17525,10 @@ export namespace nn {
   export function dropout3d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
-   * element by the minimum of `selu` with probability `p`, and applies an affine transformation
-   * that keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1]
-   * is an error.
+   * Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
+   * element by the minimum of SELU with probability `p`, and applies an affine transformation that
+   * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
+   * error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` false.
@@ -17538,10 +17541,10 @@ export namespace nn {
   export function alphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
-   * element by the minimum of `selu` with probability `p`, and applies an affine transformation
-   * that keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1]
-   * is an error.
+   * Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
+   * element by the minimum of SELU with probability `p`, and applies an affine transformation that
+   * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
+   * error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17555,8 +17558,9 @@ export namespace nn {
   export function alphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies `nn.alphaDropout` to whole channels: all elements with the same indices in the first
-   * two dimensions are replaced together. A `p` outside of [0, 1] is an error.
+   * Applies alpha dropout to whole channels, if `training` is true: all elements with the same
+   * indices in the first two dimensions are replaced together. See `nn.alphaDropout`. A `p` outside
+   * of [0, 1] is an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` false.
@@ -17569,8 +17573,9 @@ export namespace nn {
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies `nn.alphaDropout` to whole channels: all elements with the same indices in the first
-   * two dimensions are replaced together. A `p` outside of [0, 1] is an error.
+   * Applies alpha dropout to whole channels, if `training` is true: all elements with the same
+   * indices in the first two dimensions are replaced together. See `nn.alphaDropout`. A `p` outside
+   * of [0, 1] is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17631,8 +17636,7 @@ export namespace nn {
    * Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
    *
    * Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
-   * for complex, the default dtype for integers and bool. Default: `p` 2, `eps` 1e-06, `keepdim`
-   * false.
+   * for complex, the default dtype for integers. Default: `p` 2, `eps` 1e-06, `keepdim` false.
    */
   export function pairwiseDistance(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean }): Tensor;
   export function pairwiseDistance(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
@@ -17752,7 +17756,8 @@ export namespace nn {
   export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Scales the rows of `input` at `indices` whose `normType`-norm exceeds `maxNorm` to
-   * approximately that norm, in place.
+   * approximately that norm, in place. The indices are int32 or int64; an index out of range is an
+   * error.
    *
    * Dtypes: floats and complex.
    */
@@ -17801,8 +17806,7 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
-   * complex. Default: `reduction` 'mean'.
+   * Dtypes: floats and complex. Result: the promoted dtype. Default: `reduction` 'mean'.
    */
   export function l1Loss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
   export function l1Loss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
@@ -18025,7 +18029,7 @@ export namespace nn {
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
    * Dtypes: integers, floats and complex. Result: the promoted dtype; the default dtype for
-   * integers and bool. Default: `logInput` true, `full` false, `eps` 1e-08, `reduction` 'mean'.
+   * integers. Default: `logInput` true, `full` false, `eps` 1e-08, `reduction` 'mean'.
    */
   export function poissonNllLoss(input: TensorLike, options: { target: TensorLike; logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function poissonNllLoss(input: TensorLike, target: TensorLike, options?: { logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -18095,8 +18099,8 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers and
-   * bool. Default: `margin` 0, `reduction` 'mean'.
+   * Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers.
+   * Default: `margin` 0, `reduction` 'mean'.
    */
   export function marginRankingLoss(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -18235,8 +18239,8 @@ export namespace nn {
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
    * Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
-   * for complex, the default dtype for integers and bool. Default: `margin` 1.0, `p` 2, `eps`
-   * 1e-06, `swap` false, `reduction` 'mean'.
+   * for complex, the default dtype for integers. Default: `margin` 1.0, `p` 2, `eps` 1e-06, `swap`
+   * false, `reduction` 'mean'.
    */
   export function tripletMarginLoss(anchor: TensorLike, options: { positive: TensorLike; negative: TensorLike; margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, options?: { margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -18280,7 +18284,8 @@ export namespace nn {
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean }): Tensor;
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean): Tensor;
   /**
-   * Computes `nn.ctcLoss` with lengths given as tensors of integers.
+   * Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+   * integers.
    *
    * Dtypes: float32 and float64. Result: the dtype of `logProbs`. Meta tensors are an error,
    * because the result depends on values. Default: `blank` 0, `reduction` 'mean', `zeroInfinity`
@@ -18355,7 +18360,7 @@ export namespace nn {
    * `normalizedShape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
    * of the dtype of the computation, which is float32 for 16-bit floats.
    *
-   * Alias of `nn.rmsNorm`.
+   * Alias of `rmsNorm`.
    *
    * Dtypes: floats and complex. Result: the dtype of `input`.
    */
@@ -18468,8 +18473,8 @@ export namespace nn {
    * alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the
    * tensor count as 0.
    *
-   * Dtypes: floats and int64. Result: the dtype of `input`; the default dtype for integers and
-   * bool. Default: `alpha` 0.0001, `beta` 0.75, `k` 1.0.
+   * Dtypes: floats and int64. Result: the dtype of `input`; the default dtype for integers.
+   * Default: `alpha` 0.0001, `beta` 0.75, `k` 1.0.
    */
   export function localResponseNorm(input: TensorLike, options: { size: Int; alpha?: number; beta?: number; k?: number }): Tensor;
   export function localResponseNorm(input: TensorLike, size: Int, options?: { alpha?: number; beta?: number; k?: number }): Tensor;
@@ -18793,7 +18798,8 @@ export namespace nn {
   export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies 2-D power-average (Lp) pooling to images `input` of shape (N, C, H, W) or (C, H, W):
-   * `nn.lpPool1d` over windows of two dimensions.
+   * `nn.lpPool1d` over windows of two dimensions. The arguments are those of `nn.lpPool1d`, with
+   * one number for both dimensions, or (height, width).
    *
    * Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
    * `input`; the default dtype for integers and bool. Default: `ceilMode` false.
@@ -18809,7 +18815,8 @@ export namespace nn {
   export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies 3-D power-average (Lp) pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H,
-   * W): `nn.lpPool1d` over windows of three dimensions.
+   * W): `nn.lpPool1d` over windows of three dimensions. The arguments are those of `nn.lpPool1d`,
+   * with one number for all dimensions, or (depth, height, width).
    *
    * Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
    * `input`; the default dtype for integers and bool. Default: `ceilMode` false.
@@ -19751,7 +19758,7 @@ export namespace special {
   /**
    * Computes 2 to the power of each element: `2**x`.
    *
-   * Alias of `special.exp2`.
+   * Alias of `exp2`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
    * integers and bool.
@@ -19762,7 +19769,7 @@ export namespace special {
   /**
    * Computes `exp(x) - 1` of each element, accurate for x near 0.
    *
-   * Alias of `special.expm1`.
+   * Alias of `expm1`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
    * integers and bool.
@@ -19774,7 +19781,7 @@ export namespace special {
    * Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
    * below -1.
    *
-   * Alias of `special.log1p`.
+   * Alias of `log1p`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
    * integers and bool.
@@ -19786,7 +19793,7 @@ export namespace special {
    * Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
    * from 0 to x.
    *
-   * Alias of `special.erf`.
+   * Alias of `erf`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19797,7 +19804,7 @@ export namespace special {
   /**
    * Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
    *
-   * Alias of `special.erfc`.
+   * Alias of `erfc`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19809,7 +19816,7 @@ export namespace special {
    * Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
    * -1 and 1, and NaN outside of [-1, 1].
    *
-   * Alias of `special.erfinv`.
+   * Alias of `erfinv`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19833,7 +19840,7 @@ export namespace special {
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
    * element; -inf for 0, and NaN for negative integers.
    *
-   * Alias of `special.digamma`.
+   * Alias of `digamma`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19845,7 +19852,7 @@ export namespace special {
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
    * element; -inf for 0, and NaN for negative integers.
    *
-   * Alias of `special.digamma`.
+   * Alias of `digamma`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19857,7 +19864,7 @@ export namespace special {
    * Computes the modified Bessel function of the first kind of order 0, I0, of each element: the
    * sum of `(x / 2)**(2 * k) / k!**2` over k >= 0.
    *
-   * Alias of `special.i0`.
+   * Alias of `i0`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19868,7 +19875,7 @@ export namespace special {
   /**
    * Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
    *
-   * Alias of `special.sinc`.
+   * Alias of `sinc`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
    * integers and bool.
@@ -19881,7 +19888,7 @@ export namespace special {
    * negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
    * `decimals` must be 0 for them.
    *
-   * Alias of `special.round`.
+   * Alias of `round`.
    *
    * Dtypes: integers and floats. Result: the dtype of `input`. Default: `decimals` 0.
    */
@@ -19892,7 +19899,7 @@ export namespace special {
    * Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
    * elements are clamped to [eps, 1 - eps] first.
    *
-   * Alias of `special.logit`.
+   * Alias of `logit`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19906,7 +19913,7 @@ export namespace special {
    * Computes the polygamma function of each element: the `n`-th derivative of the digamma function,
    * n >= 0.
    *
-   * Alias of `special.polygamma`.
+   * Alias of `polygamma`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -19923,8 +19930,7 @@ export namespace special {
    *
    * Alias of `mvlgamma`.
    *
-   * Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers and
-   * bool.
+   * Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers.
    */
   export function multigammaln(input: TensorLike, options: { p: Int; out?: Tensor | null }): Tensor;
   export function multigammaln(input: TensorLike, p: Int, options?: { out?: Tensor | null }): Tensor;
@@ -19962,7 +19968,7 @@ export namespace special {
    * Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
    * Shapes are broadcast.
    *
-   * Alias of `special.xlogy`.
+   * Alias of `xlogy`.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
@@ -20001,7 +20007,7 @@ export namespace special {
    * maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first;
    * integers and bool require it.
    *
-   * Alias of `special.softmax`.
+   * Alias of `softmax`.
    *
    * Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
    */
@@ -20016,7 +20022,7 @@ export namespace special {
    * Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
    * overflow or cancellation. `dtype` converts elements first; integers and bool require it.
    *
-   * Alias of `special.logSoftmax`.
+   * Alias of `logSoftmax`.
    *
    * Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
    */
@@ -20031,7 +20037,7 @@ export namespace special {
    * Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
    * overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
    *
-   * Alias of `special.logsumexp`.
+   * Alias of `logsumexp`.
    *
    * Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
    * dtype of `input`; the default dtype for integers and bool. Default: `keepdim` false.
@@ -20122,7 +20128,7 @@ export namespace special {
   /** Asynchronous `i1e`, executed off the event loop. */
   export function i1eAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the Bessel function of the first kind of order 0 of each element.
+   * Computes the Bessel function of the first kind of order 0, J0, of each element.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20131,7 +20137,7 @@ export namespace special {
   /** Asynchronous `besselJ0`, executed off the event loop. */
   export function besselJ0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the Bessel function of the first kind of order 1 of each element.
+   * Computes the Bessel function of the first kind of order 1, J1, of each element.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20140,8 +20146,8 @@ export namespace special {
   /** Asynchronous `besselJ1`, executed off the event loop. */
   export function besselJ1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-   * negative numbers.
+   * Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0,
+   * NaN for negative numbers.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20150,8 +20156,8 @@ export namespace special {
   /** Asynchronous `besselY0`, executed off the event loop. */
   export function besselY0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-   * negative numbers.
+   * Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0,
+   * NaN for negative numbers.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20163,7 +20169,7 @@ export namespace special {
    * Computes the modified Bessel function of the first kind of order 0, I0, of each element: the
    * sum of `(x / 2)**(2 * k) / k!**2` over k >= 0.
    *
-   * Alias of `special.i0`.
+   * Alias of `i0`.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20183,8 +20189,8 @@ export namespace special {
   /** Asynchronous `modifiedBesselI1`, executed off the event loop. */
   export function modifiedBesselI1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-   * NaN for negative numbers.
+   * Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf
+   * for 0, NaN for negative numbers.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20193,8 +20199,8 @@ export namespace special {
   /** Asynchronous `modifiedBesselK0`, executed off the event loop. */
   export function modifiedBesselK0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-   * NaN for negative numbers.
+   * Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf
+   * for 0, NaN for negative numbers.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20204,7 +20210,7 @@ export namespace special {
   export function modifiedBesselK1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the exponentially scaled modified Bessel function of the second kind of order 0 of
-   * each element, times `exp(x)`; inf for 0, NaN for negative numbers.
+   * each element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20214,7 +20220,7 @@ export namespace special {
   export function scaledModifiedBesselK0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the exponentially scaled modified Bessel function of the second kind of order 1 of
-   * each element, times `exp(x)`; inf for 0, NaN for negative numbers.
+   * each element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20223,8 +20229,8 @@ export namespace special {
   /** Asynchronous `scaledModifiedBesselK1`, executed off the event loop. */
   export function scaledModifiedBesselK1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-   * x`, and 1 for 0.
+   * Computes the spherical Bessel function of the first kind of order 0, j0, of each element:
+   * `sin(x) / x`, and 1 for 0.
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
@@ -20243,8 +20249,9 @@ export namespace special {
   /** Asynchronous `airyAi`, executed off the event loop. */
   export function airyAiAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-   * `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+   * Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
+   * `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
+   * Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
@@ -20255,8 +20262,9 @@ export namespace special {
   export function chebyshevPolynomialTAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialTAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-   * `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+   * Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
+   * `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
+   * negative degrees return 0. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
@@ -20267,8 +20275,9 @@ export namespace special {
   export function chebyshevPolynomialUAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialUAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-   * `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+   * Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
+   * `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+   * integer; negative degrees return 0. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
@@ -20279,8 +20288,9 @@ export namespace special {
   export function chebyshevPolynomialVAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialVAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-   * `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+   * Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
+   * `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+   * integer; negative degrees return 0. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
@@ -20291,7 +20301,8 @@ export namespace special {
   export function chebyshevPolynomialWAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialWAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+   * Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x)
+   * = 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is
    * truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
    * with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes
    * are broadcast.
@@ -20305,7 +20316,8 @@ export namespace special {
   export function hermitePolynomialHAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+   * Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element:
+   * `He_n(x) = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is
    * truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
    * with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes
    * are broadcast.
@@ -20319,9 +20331,11 @@ export namespace special {
   export function hermitePolynomialHeAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHeAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-   * an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-   * accurate. Shapes are broadcast.
+   * Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 *
+   * n
+   * - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is
+   *   truncated to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where
+   *   no digit is accurate. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
@@ -20332,9 +20346,11 @@ export namespace special {
   export function laguerrePolynomialLAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function laguerrePolynomialLAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-   * an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
-   * are broadcast.
+   * Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 *
+   * n
+   * - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated
+   *   to an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1).
+   *   Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.

@@ -802,46 +802,46 @@ func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // SpecialBesselJ0 implements the operator special.bessel_j0.
 //
-// Computes the Bessel function of the first kind of order 0 of each element.
+// Computes the Bessel function of the first kind of order 0, J0, of each element.
 func SpecialBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ0.run(out, nil, self)
 }
 
 // SpecialBesselJ1 implements the operator special.bessel_j1.
 //
-// Computes the Bessel function of the first kind of order 1 of each element.
+// Computes the Bessel function of the first kind of order 1, J1, of each element.
 func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ1.run(out, nil, self)
 }
 
 // SpecialBesselY0 implements the operator special.bessel_y0.
 //
-// Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-// negative numbers.
+// Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
+// for negative numbers.
 func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY0.run(out, nil, self)
 }
 
 // SpecialBesselY1 implements the operator special.bessel_y1.
 //
-// Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-// negative numbers.
+// Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
+// for negative numbers.
 func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY1.run(out, nil, self)
 }
 
 // SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 //
-// Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-// NaN for negative numbers.
+// Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf
+// for 0, NaN for negative numbers.
 func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK0.run(out, nil, self)
 }
 
 // SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 //
-// Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-// NaN for negative numbers.
+// Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf
+// for 0, NaN for negative numbers.
 func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK1.run(out, nil, self)
 }
@@ -849,7 +849,7 @@ func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 //
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers.
+// element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
 func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialScaledModifiedBesselK0.run(out, nil, self)
 }
@@ -857,15 +857,15 @@ func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, er
 // SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 //
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers.
+// element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
 func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialScaledModifiedBesselK1.run(out, nil, self)
 }
 
 // SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 //
-// Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-// x`, and 1 for 0.
+// Computes the spherical Bessel function of the first kind of order 0, j0, of each element:
+// `sin(x) / x`, and 1 for 0.
 func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialSphericalBesselJ0.run(out, nil, self)
 }
@@ -880,41 +880,46 @@ func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 //
-// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
+// `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
+// Shapes are broadcast.
 func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialT.run(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 //
-// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
+// `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
+// negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialU.run(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 //
-// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
+// `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialV.run(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 //
-// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
+// `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialW.run(out, nil, x, n)
 }
 
 // SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
 //
-// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
-// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
+// 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
+// to an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
+// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
 // broadcast.
 func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialH.run(out, nil, x, n)
@@ -922,7 +927,8 @@ func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error)
 
 // SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
 //
-// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element:
+// `He_n(x) = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is
 // truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
 // with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
 // broadcast.
@@ -932,16 +938,18 @@ func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 
 // SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
 //
-// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-// an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-// accurate. Shapes are broadcast.
+// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 * n
+// - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is
+// truncated to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no
+// digit is accurate. Shapes are broadcast.
 func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLaguerrePolynomialL.run(out, nil, x, n)
 }
 
 // SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
 //
-// Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
+// Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 * n
+// - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated to
 // an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
 // are broadcast.
 func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {

@@ -154,10 +154,13 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 	return nil
 }
 
-// DocInPlace returns the documentation of the in-place form of the operator, without sentences about a view or a copy.
+// DocInPlace returns the documentation of the in-place form of the operator, without sentences about a view, a copy or another dtype.
 func (o *Operator) DocInPlace() string {
-	return strings.Replace(aboutView.ReplaceAllString(o.Doc, ""), "Returns a copy of `self`", "Returns `self`", 1)
+	doc := aboutBool.ReplaceAllString(aboutView.ReplaceAllString(o.Doc, ""), "")
+	return strings.Replace(doc, "Returns a copy of `self`", "Returns `self`", 1)
 }
+
+var aboutBool = regexp.MustCompile(`\s+Returns\s+a\s+bool\s+tensor\.`)
 
 // aboutView matches sentences about shared memory in the documentation of a view.
 var aboutView = regexp.MustCompile(`,\s+as\s+a\s+view|\s+Returns\s+(?:a\s+)?views?\.|\s+Shares\s+memory\s+with\s+the\s+tensor\.`)

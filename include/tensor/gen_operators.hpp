@@ -7226,8 +7226,9 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 }
 
 // Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
-// rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
-// broadcast. `p` = 0 counts different elements, and infinity returns the largest difference.
+// rows of `x2` of shape (..., R, M): `out[i][j] = (sum over k of |x1[i][k] - x2[j][k]|**p)**(1 /
+// p)`. Returns a tensor of shape (..., P, R); leading dimensions are broadcast. `p` = 0 counts
+// different elements, and infinity returns the largest difference.
 //
 // Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
 // by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
@@ -7239,9 +7240,10 @@ inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const Text
   return out.take();
 }
 
-// Computes the `p`-norm distances between all pairs of rows of `self` of shape (N, M). Returns a
-// vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
-// so on (the condensed distance matrix).
+// Computes the `p`-norm distances between all pairs of rows of `self` of shape (N, M): `(sum over k
+// of |x[i][k] - x[j][k]|**p)**(1 / p)` for i < j. Returns a vector of length N*(N - 1)/2: the
+// distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed distance
+// matrix).
 inline Tensor pdist(const Tensor &self, Real p = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pdist(self.get(), p, out.put()));
@@ -7829,7 +7831,8 @@ inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const s
 
 // Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
 // `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
-// zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+// zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
+// - K + 1.
 inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &bias, Int pad = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv_tbc(self.get(), weight.get(), bias.get(), pad, out.put()));
@@ -7868,8 +7871,9 @@ inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, c
 }
 }  // namespace nn
 
-// Applies `dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+// Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
+// first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
+// - `p`. A `p` outside of [0, 1] is an error.
 inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7935,8 +7939,8 @@ inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
-// element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+// Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
+// element by the minimum of SELU with probability `p`, and applies an affine transformation that
 // keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
 // error.
 inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
@@ -7950,8 +7954,8 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::
   return self;
 }
 
-// Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
-// element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+// Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
+// element by the minimum of SELU with probability `p`, and applies an affine transformation that
 // keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
 // error.
 namespace nn {
@@ -7969,8 +7973,9 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = f
 }
 }  // namespace nn
 
-// Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are replaced together. A `p` outside of [0, 1] is an error.
+// Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
+// in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
+// is an error.
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7982,8 +7987,9 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, con
   return self;
 }
 
-// Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-// dimensions are replaced together. A `p` outside of [0, 1] is an error.
+// Applies alpha dropout to whole channels, if `training` is true: all elements with the same
+// indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
+// [0, 1] is an error.
 namespace nn {
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8134,7 +8140,7 @@ inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding
 }
 
 // Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to approximately
-// that norm, in place.
+// that norm, in place. The indices are int32 or int64; an index out of range is an error.
 inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real max_norm, Real norm_type) {
   detail::check(::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
   return self;
@@ -8459,7 +8465,8 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Int
   return out.take();
 }
 
-// Computes `ctc_loss` with lengths given as tensors of integers.
+// Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+// integers.
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity, out.put()));
@@ -8486,7 +8493,8 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Int
 }
 }  // namespace nn
 
-// Computes `ctc_loss` with lengths given as tensors of integers.
+// Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+// integers.
 namespace nn {
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
   detail::Result<Tensor> out;
@@ -8859,7 +8867,8 @@ inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_s
 }  // namespace nn
 
 // Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
-// `lp_pool1d` over windows of two dimensions.
+// `lp_pool1d` over windows of two dimensions. The arguments are those of `lp_pool1d`, with one
+// number for both dimensions, or (height, width).
 namespace nn {
 inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
@@ -8869,7 +8878,8 @@ inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_s
 }  // namespace nn
 
 // Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
-// W): `lp_pool1d` over windows of three dimensions.
+// W): `lp_pool1d` over windows of three dimensions. The arguments are those of `lp_pool1d`, with
+// one number for all dimensions, or (depth, height, width).
 namespace nn {
 inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
@@ -9845,15 +9855,15 @@ inline bool is_nonzero(const Tensor &self) {
 }
 
 // Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
-// See `conj`.
+// See `conj`; `resolve_conj` materializes it.
 inline bool is_conj(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_conj(self.get(), out.put()));
   return out.take();
 }
 
-// Returns whether `self` is a negated view, whose elements are negated when they are read. See
-// `neg_view`.
+// Returns whether `self` is a negated view, whose elements are negated when they are read.
+// `resolve_neg` materializes it.
 inline bool is_neg(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_neg(self.get(), out.put()));
@@ -10852,7 +10862,8 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
   detail::check(::tensor_clip_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
-// Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
+// Clamps each element to at least `min`: `max(self, min)`. NaN propagates. Equivalent to `clamp`
+// with one bound.
 inline Tensor clamp_min(const Tensor &self, const Operand &min) {
   detail::Result<Tensor> out;
   detail::check(min.is_number() ? ::tensor_clamp_min_scalar(self.get(), min.number(), out.put()) : ::tensor_clamp_min(self.get(), min.get(), out.put()));
@@ -10868,7 +10879,8 @@ inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &
   detail::check(min.is_number() ? ::tensor_clamp_min_scalar_out(self.get(), min.number(), out.get()) : ::tensor_clamp_min_out(self.get(), min.get(), out.get()));
 }
 
-// Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+// Clamps each element to at most `max`: `min(self, max)`. NaN propagates. Equivalent to `clamp`
+// with one bound.
 inline Tensor clamp_max(const Tensor &self, const Operand &max) {
   detail::Result<Tensor> out;
   detail::check(max.is_number() ? ::tensor_clamp_max_scalar(self.get(), max.number(), out.put()) : ::tensor_clamp_max(self.get(), max.get(), out.put()));
@@ -12780,7 +12792,7 @@ inline void i1e_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the Bessel function of the first kind of order 0 of each element.
+// Computes the Bessel function of the first kind of order 0, J0, of each element.
 namespace special {
 inline Tensor bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12795,7 +12807,7 @@ inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the Bessel function of the first kind of order 1 of each element.
+// Computes the Bessel function of the first kind of order 1, J1, of each element.
 namespace special {
 inline Tensor bessel_j1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12810,8 +12822,8 @@ inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-// negative numbers.
+// Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
+// for negative numbers.
 namespace special {
 inline Tensor bessel_y0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12826,8 +12838,8 @@ inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-// negative numbers.
+// Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
+// for negative numbers.
 namespace special {
 inline Tensor bessel_y1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12877,8 +12889,8 @@ inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-// NaN for negative numbers.
+// Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf for
+// 0, NaN for negative numbers.
 namespace special {
 inline Tensor modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12893,8 +12905,8 @@ inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-// NaN for negative numbers.
+// Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf for
+// 0, NaN for negative numbers.
 namespace special {
 inline Tensor modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12910,7 +12922,7 @@ inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
 }  // namespace special
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers.
+// element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
 namespace special {
 inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12926,7 +12938,7 @@ inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self)
 }  // namespace special
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-// element, times `exp(x)`; inf for 0, NaN for negative numbers.
+// element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
 namespace special {
 inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12941,8 +12953,8 @@ inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self)
 }
 }  // namespace special
 
-// Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-// x`, and 1 for 0.
+// Computes the spherical Bessel function of the first kind of order 0, j0, of each element: `sin(x)
+// / x`, and 1 for 0.
 namespace special {
 inline Tensor spherical_bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -12973,8 +12985,9 @@ inline void airy_ai_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
+// `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
+// Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12989,8 +13002,9 @@ inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
+// `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
+// negative degrees return 0. Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13005,8 +13019,9 @@ inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
+// `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13021,8 +13036,9 @@ inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
+// `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
 namespace special {
 inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13037,9 +13053,10 @@ inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
-// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
+// 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
+// to an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
+// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
 // broadcast.
 namespace special {
 inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
@@ -13055,9 +13072,10 @@ inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const 
 }
 }  // namespace special
 
-// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
-// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element: `He_n(x)
+// = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is truncated to
+// an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
+// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
 // broadcast.
 namespace special {
 inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
@@ -13073,9 +13091,10 @@ inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const
 }
 }  // namespace special
 
-// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-// an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-// accurate. Shapes are broadcast.
+// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 * n
+// - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is truncated
+//   to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
+//   accurate. Shapes are broadcast.
 namespace special {
 inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13090,9 +13109,10 @@ inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const
 }
 }  // namespace special
 
-// Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-// an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes are
-// broadcast.
+// Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 * n
+// - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated to
+//   an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
+//   are broadcast.
 namespace special {
 inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -14204,8 +14224,8 @@ inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &s
   return out.take();
 }
 
-// Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
-// offset. A view that exceeds the storage is an error, and so are negative strides.
+// Views the storage of `self` with the given shape `size`, strides (in elements) and storage
+// offset. Returns a view. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
 inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
@@ -14565,7 +14585,7 @@ inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, c
 
 // Computes `as_strided` as a contiguous copy instead of a view.
 //
-// Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
+// Views the storage of `self` with the given shape `size`, strides (in elements) and storage
 // offset. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
 inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {

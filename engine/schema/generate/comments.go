@@ -92,6 +92,11 @@ func (s spelling) document(o *schema.Operator, inplace bool) string {
 	}
 	return codeSpan.ReplaceAllStringFunc(doc, func(span string) string {
 		name := strings.Trim(span, "`")
+		if name == o.AliasOf || strings.HasPrefix(o.AliasOf, name+".") { // not the operator of that name in its namespace
+			if spelled, ok := s.operators[name]; ok {
+				return "`" + spelled + "`"
+			}
+		}
 		if !arguments[name] {
 			for _, full := range []string{space + name, name, "nn." + name} {
 				if spelled, ok := s.operators[full]; ok {
@@ -121,9 +126,36 @@ func cSpelling(ops []*schema.Operator) spelling {
 	return s
 }
 
-// pythonSpelling shows the first argument of functions and methods as input, as their signatures do.
-func pythonSpelling(o *schema.Operator) spelling {
-	return spelling{argument: func(name string) string {
+// pythonPaths returns the names of operators in Python by the schema's: torch.add, torch.linalg.det, Tensor.view.
+func pythonPaths(ops []*schema.Operator) map[string]string {
+	paths := map[string]string{}
+	for _, o := range ops {
+		switch module, leaf := pyModule(o.Name); {
+		case o.Python.Internal || paths[o.Name] != "" && !o.Has("function"):
+		case !o.Has("function"):
+			paths[o.Name] = "Tensor." + o.Name
+		case module == functional:
+			paths[o.Name] = "torch.nn.functional." + leaf
+		default:
+			paths[o.Name] = "torch." + o.Name
+		}
+	}
+	return paths
+}
+
+// pythonSpelling shows the first argument of functions and methods as input, as their signatures do, and other operators with their module
+// unless it is that of the operator.
+func pythonSpelling(o *schema.Operator, paths map[string]string) spelling {
+	operators := map[string]string{}
+	module := func(name string) string { return paths[name][:strings.LastIndex(paths[name], ".")+1] }
+	home := module(o.Name)
+	for name, path := range paths {
+		if there := module(name); there == home || there == "torch." && home == "Tensor." {
+			path = strings.TrimPrefix(path, there)
+		}
+		operators[name] = path
+	}
+	return spelling{operators: operators, argument: func(name string) string {
 		if renamed, ok := o.Python.Names[name]; ok {
 			name = renamed
 		}
@@ -180,12 +212,16 @@ func inPlace(o *schema.Operator, inplace bool, argument func(string) string) str
 	return text + "\n"
 }
 
-// operands returns the arguments whose dtypes determine that of the result: tensors that are no indices or masks, and bounds.
+// operands returns the arguments whose dtypes determine that of the result: tensors that are no indices, masks or coordinates, and bounds.
 func operands(o *schema.Operator) []schema.Arg {
 	var list []schema.Arg
+	integral := o.DTypes == "integral" || o.DTypes == "bits"
 	for _, a := range o.Args {
+		if a.Indices && !integral || slices.Contains([]string{"mask", "condition", "spacing"}, a.Name) {
+			continue
+		}
 		bound := a.Type.Base == "Scalar" && (a.Name == "min" || a.Name == "max")
-		if bound || (a.Type.Base == "Tensor" || a.Type.Base == "Operand") && !a.Indices && a.Name != "mask" && a.Name != "condition" {
+		if bound || a.Type.Base == "Tensor" || a.Type.Base == "Operand" {
 			list = append(list, a)
 		}
 	}
@@ -230,7 +266,7 @@ func resultDTypes(o *schema.Operator, argument func(string) string) string {
 		if len(list) == 1 && !list[0].Type.List {
 			text = strings.Replace(text, "the promoted dtype", first, 1)
 		}
-		return text
+		return acceptedOnly(o, text)
 	}
 	unless := ""
 	if slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Name == "dtype" && a.Type.Base == "dtype" }) {
@@ -248,6 +284,21 @@ func resultDTypes(o *schema.Operator, argument func(string) string) string {
 		parts = append(parts, "`"+argument(o.Returns[i].Name)+"`: "+strings.Replace(describe(rule), "; ", ", ", 1))
 	}
 	return "Results: " + strings.Join(parts, "; ") + unless + "."
+}
+
+// acceptedOnly removes the dtypes that an operator does not accept from a sentence about its results.
+func acceptedOnly(o *schema.Operator, text string) string {
+	if !o.Accepts(dtype.Bool) {
+		text = strings.Replace(text, "integers and bool", "integers", 1)
+		text = strings.Replace(text, "; int64 for bool", "", 1)
+	}
+	if !o.Accepts(dtype.Int64) && !o.Accepts(dtype.Bool) {
+		text, _, _ = strings.Cut(text, "; ")
+	}
+	if !o.Accepts(dtype.Complex64) {
+		text = strings.NewReplacer("; the corresponding real dtype for complex, the default", "; the default", "; the corresponding real dtype for complex", "").Replace(text)
+	}
+	return text
 }
 
 // defaults lists the default of each argument that has one, in a language's notation.

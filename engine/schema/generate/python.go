@@ -17,7 +17,8 @@ const (
 type pyOverload struct {
 	op      *schema.Operator
 	inplace bool
-	private string // name of its function when the public name has several overloads
+	private string            // name of its function when the public name has several overloads
+	paths   map[string]string // of pythonPaths
 }
 
 // pyFunction is a public name and the overloads behind it.
@@ -76,6 +77,7 @@ func alsoFunctional(o *schema.Operator, ops []*schema.Operator) bool {
 func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	var all []*pyFunction
 	named := map[string]*pyFunction{}
+	paths := pythonPaths(ops)
 	add := func(o *schema.Operator, module, name string, inplace bool) {
 		if slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Type.Base == "Index" }) {
 			name = o.CName() // Tensor.__getitem__ and __setitem__ are written over these
@@ -93,7 +95,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		if o.Overload == "" {
 			private = "_" + name + "_default"
 		}
-		f.overloads = append(f.overloads, &pyOverload{o, inplace, private})
+		f.overloads = append(f.overloads, &pyOverload{o, inplace, private, paths})
 	}
 	for _, o := range ops {
 		o = renamed(o)
@@ -414,7 +416,7 @@ func (c *code) function(f *pyFunction) {
 func (f *pyFunction) document() *schema.Operator {
 	first := f.overloads[0]
 	if len(f.overloads) == 1 {
-		return &schema.Operator{Doc: first.text() + "\n\n" + first.facts() + "\n\n" + paragraphs(f.shared()), Example: first.example()}
+		return &schema.Operator{Doc: first.text() + "\n\n" + first.facts() + "\n\n" + paragraphs(f.shared()), Example: first.example(f.module)}
 	}
 	all := &schema.Operator{}
 	for i, v := range f.overloads {
@@ -422,7 +424,7 @@ func (f *pyFunction) document() *schema.Operator {
 		if facts := v.facts(); i == len(f.overloads)-1 || facts != f.overloads[i+1].facts() {
 			all.Doc += facts + "\n\n"
 		}
-		if example := v.example(); !strings.Contains(all.Example, example) {
+		if example := v.example(f.module); !strings.Contains(all.Example, example) {
 			all.Example += example
 		}
 	}

@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
 )
 
 // facts returns the paragraphs of help() that follow from the schema of an overload: the in-place form and the dtypes.
 func (v *pyOverload) facts() string {
-	argument := pythonSpelling(v.op).argument
+	argument := pythonSpelling(v.op, nil).argument
 	return paragraphs(inPlace(v.op, v.inplace, argument), dtypes(v.op, v.inplace, argument))
 }
 
 // text returns the documentation of an overload.
-func (v *pyOverload) text() string { return paragraphs(pythonSpelling(v.op).document(v.op, v.inplace)) }
+func (v *pyOverload) text() string {
+	return paragraphs(pythonSpelling(v.op, v.paths).document(v.op, v.inplace))
+}
 
 // paragraphs returns the texts that are not empty, wrapped and separated by blank lines.
 func paragraphs(list ...string) string {
@@ -79,15 +83,20 @@ func (f *pyFunction) method(name string) string {
 }
 
 // example returns the example of help(). That of an in-place form is the one of the function, with calls of the form, unless the schema has its own.
-func (v *pyOverload) example() string {
-	o := v.op
+func (v *pyOverload) example(module string) string {
+	o, leaf := v.op, v.op.Name[strings.LastIndex(v.op.Name, ".")+1:]
+	if o.Name == leaf && module == functional && !o.Python.Tuple { // functions of nn.functional may return only the first of several results
+		nn := *v
+		nn.op = &schema.Operator{Name: "nn." + leaf, Category: o.Category, Variants: o.Variants,
+			Example: strings.ReplaceAll(o.Example, "torch."+leaf+"(", "torch.nn.functional."+leaf+"("), ExampleInPlace: o.ExampleInPlace}
+		return nn.example(module)
+	}
 	switch {
 	case !v.inplace || o.Example == "":
 		return o.Example
 	case o.ExampleInPlace != "":
 		return o.ExampleInPlace
 	}
-	leaf := o.Name[strings.LastIndex(o.Name, ".")+1:]
 	var lines []string
 	for line := range strings.Lines(o.Example) {
 		lines = append(lines, callInPlace(line, leaf, v.has("method")))
@@ -98,7 +107,7 @@ func (v *pyOverload) example() string {
 // checkExample returns an error for the example of an in-place form without a call of it.
 func (f *pyFunction) checkExample() error {
 	for _, v := range f.overloads {
-		if example := v.example(); v.inplace && example != "" && !strings.Contains(example, "."+f.name+"(") {
+		if example := v.example(f.module); v.inplace && example != "" && !strings.Contains(example, "."+f.name+"(") {
 			return v.op.Wrong(fmt.Errorf("the example of %s has no call of it; example_inplace is missing", f.name))
 		}
 	}

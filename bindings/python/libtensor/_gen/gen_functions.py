@@ -1295,7 +1295,6 @@ def eq(input, other, *, out=None):
 @_operator("eq", inplace=True)
 def eq_(input, other):
     """Tests element by element whether `input` equals `other`: `input == other`. Shapes are broadcast.
-    Returns a bool tensor.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1326,7 +1325,7 @@ def ne(input, other, *, out=None):
 @_operator("ne", inplace=True)
 def ne_(input, other):
     """Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
-    broadcast. Returns a bool tensor.
+    broadcast.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1359,7 +1358,7 @@ def not_equal(input, other, *, out=None):
 @_operator("not_equal", inplace=True)
 def not_equal_(input, other):
     """Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
-    broadcast. Returns a bool tensor.
+    broadcast.
 
     Alias of `ne`.
 
@@ -1392,7 +1391,7 @@ def lt(input, other, *, out=None):
 @_operator("lt", inplace=True)
 def lt_(input, other):
     """Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    broadcast. Complex numbers are an error.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1425,7 +1424,7 @@ def less(input, other, *, out=None):
 @_operator("less", inplace=True)
 def less_(input, other):
     """Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    broadcast. Complex numbers are an error.
 
     Alias of `lt`.
 
@@ -1458,7 +1457,7 @@ def le(input, other, *, out=None):
 @_operator("le", inplace=True)
 def le_(input, other):
     """Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
-    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+    Shapes are broadcast. Complex numbers are an error.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1491,7 +1490,7 @@ def less_equal(input, other, *, out=None):
 @_operator("less_equal", inplace=True)
 def less_equal_(input, other):
     """Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
-    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+    Shapes are broadcast. Complex numbers are an error.
 
     Alias of `le`.
 
@@ -1524,7 +1523,7 @@ def gt(input, other, *, out=None):
 @_operator("gt", inplace=True)
 def gt_(input, other):
     """Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    broadcast. Complex numbers are an error.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1557,7 +1556,7 @@ def greater(input, other, *, out=None):
 @_operator("greater", inplace=True)
 def greater_(input, other):
     """Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
-    broadcast. Returns a bool tensor. Complex numbers are an error.
+    broadcast. Complex numbers are an error.
 
     Alias of `gt`.
 
@@ -1590,7 +1589,7 @@ def ge(input, other, *, out=None):
 @_operator("ge", inplace=True)
 def ge_(input, other):
     """Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
-    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+    Shapes are broadcast. Complex numbers are an error.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -1623,7 +1622,7 @@ def greater_equal(input, other, *, out=None):
 @_operator("greater_equal", inplace=True)
 def greater_equal_(input, other):
     """Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
-    Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
+    Shapes are broadcast. Complex numbers are an error.
 
     Alias of `ge`.
 
@@ -1823,7 +1822,7 @@ def imag(input):
     """Returns the imaginary part of each element, as a view, which is a negated view if `input` is a
     conjugated view. A real tensor is an error.
 
-    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+    Dtypes: complex. Result: the dtype of `input`.
 
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
@@ -1835,7 +1834,7 @@ def view_as_real(input):
     """Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
     is an error.
 
-    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+    Dtypes: complex. Result: the dtype of `input`.
 
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
@@ -1871,8 +1870,8 @@ def conj(input):
 
 @_operator("neg_view")
 def neg_view(input):
-    """Returns a view of `input` with negated elements, computed lazily when they are read. `is_neg`
-    returns whether a tensor is such a view, and `resolve_neg` materializes it.
+    """Returns a view of `input` with negated elements, computed lazily when they are read.
+    `torch.is_neg` returns whether a tensor is such a view, and `torch.resolve_neg` materializes it.
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
     """
@@ -2096,8 +2095,8 @@ def resize_(input, size, *more, memory_format=None):
 
 @_operator("resize_as_")
 def resize_as_(input, the_template, *, memory_format=None):
-    """Changes the shape of `input` to that of `the_template`, in place, as `resize_` does. The memory
-    format `preserve_format` copies that of `the_template`.
+    """Changes the shape of `input` to that of `the_template`, in place, as `Tensor.resize_` does. The
+    memory format `preserve_format` copies that of `the_template`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -2709,8 +2708,8 @@ def device_synchronize(device):
 def device_memory(device):
     """Returns memory statistics of `device` in bytes: in use by tensors, and its peak; reserved from
     the driver, including memory cached for reuse, and its peak; the limit of that, 0 for none; free
-    and total memory of the driver. Only devices with separate memory are supported; `memory_stats`
-    returns those of the CPU.
+    and total memory of the driver. Only devices with separate memory are supported;
+    `torch.memory_stats` returns those of the CPU.
     """
 
 
@@ -2935,8 +2934,7 @@ def fft_c2r(input, dim, size, scale=1.0):
     """Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
     `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 
-    Dtypes: complex64 and complex128. Result: the dtype of `input`; the corresponding real dtype for
-    complex.
+    Dtypes: complex64 and complex128. Result: the dtype of `input`.
 
     >>> torch.fft.irfft(torch.tensor([1+0j, 1, 1]))
     tensor([1., 0., 0., 0.])
@@ -2946,7 +2944,7 @@ def fft_c2r(input, dim, size, scale=1.0):
 @_operator("signal_pad")
 def signal_pad(input, before, after, mode="reflect"):
     """Pads the last dimension with `before` and `after` elements, in the mode "reflect" (default),
-    "constant" (zeros), "replicate" or "circular". `stft` calls it.
+    "constant" (zeros), "replicate" or "circular". `torch.stft` calls it.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -5102,7 +5100,7 @@ def repeat(input, repeats, *more):
 @_operator("tile")
 def tile(input, dims, *more):
     """Repeats `input` along each dimension, as NumPy's `tile` does: missing leading repeats are 1. See
-    `repeat`.
+    `Tensor.repeat`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -5134,7 +5132,8 @@ def repeat_interleave(repeats, input=None, dim=None, *, output_size=None):
     Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
     vector.
 
-    Dtypes: integers. Result: . Meta tensors are an error, because the result depends on values.
+    Dtypes: integers. Result: the dtype of `repeats`. Meta tensors are an error, because the result
+    depends on values.
 
     It is also a method, `Tensor.repeat_interleave(input=None, dim=None, *, output_size=None)`.
 
@@ -5427,7 +5426,7 @@ def constant_pad_nd(input, pad, value=0):
 
 @_operator("chain_matmul")
 def chain_matmul(*matrices, out=None):
-    """Computes the product of one or more matrices. See `linalg.multi_dot`.
+    """Computes the product of one or more matrices. See `torch.linalg.multi_dot`.
 
     Deprecated: use linalg.multi_dot, which takes a list. The first call reports a warning.
 
@@ -5442,7 +5441,7 @@ def chain_matmul(*matrices, out=None):
 
 @_operator("matrix_power")
 def matrix_power(input, n, *, out=None):
-    """Raises square matrices to the integer power `n`. Alias of `linalg.matrix_power`.
+    """Raises square matrices to the integer power `n`. Alias of `torch.linalg.matrix_power`.
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
@@ -5457,7 +5456,7 @@ def matrix_power(input, n, *, out=None):
 @_operator("matrix_exp")
 def matrix_exp(input):
     """Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Alias of
-    `linalg.matrix_exp`.
+    `torch.linalg.matrix_exp`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -5472,7 +5471,7 @@ def matrix_exp(input):
 def cholesky(input, upper=False, *, out=None):
     """Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
     n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error. Alias of
-    `linalg.cholesky`.
+    `torch.linalg.cholesky`.
 
     Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
 
@@ -5489,7 +5488,7 @@ def cholesky(input, upper=False, *, out=None):
 @_operator("lu", results="LU pivots info")
 def lu(A, pivot=True):
     """Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in
-    compact form. A zero on the diagonal of U is not an error. See `linalg.lu_factor_ex`.
+    compact form. A zero on the diagonal of U is not an error. See `torch.linalg.lu_factor_ex`.
 
     Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
 
@@ -5504,8 +5503,8 @@ def lu(A, pivot=True):
 
 @_operator("lu_unpack", results="P L U")
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
-    """Unpacks the compact result of `linalg.lu_factor` into P, L and U. Results that are not requested
-    are empty.
+    """Unpacks the compact result of `torch.linalg.lu_factor` into P, L and U. Results that are not
+    requested are empty.
 
     Dtypes: floats and complex. Results: the dtype of `LU_data`.
 
@@ -5530,8 +5529,8 @@ def pivots_permutation(pivots, n):
 def geqrf(input, *, out=None):
     """Computes the QR decomposition of matrices (..., m, n) in compact form, as LAPACK's geqrf does:
     `a` contains R on and above the diagonal, and below it, with the scales `tau` of shape (...,
-    min(m, n)), the Householder reflectors whose product is Q. `linalg.householder_product` computes
-    Q, and `ormqr` multiplies by it.
+    min(m, n)), the Householder reflectors whose product is Q. `torch.linalg.householder_product`
+    computes Q, and `ormqr` multiplies by it.
 
     Dtypes: floats and complex. Results: the dtype of `input`.
 
@@ -5545,7 +5544,7 @@ def geqrf(input, *, out=None):
 @_operator("qr", results="Q R")
 def qr(input, some=True, *, out=None):
     """Computes the QR decomposition A = Q R of matrices (..., m, n), reduced, or complete if `some` is
-    false. See `linalg.qr`.
+    false. See `torch.linalg.qr`.
 
     Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call
     reports a warning.
@@ -5563,7 +5562,7 @@ def qr(input, some=True, *, out=None):
 @_operator("orgqr")
 def orgqr(input, tau, *, out=None):
     """Computes Q of the QR decomposition from its Householder reflectors, as `geqrf` returns them.
-    Alias of `linalg.householder_product`.
+    Alias of `torch.linalg.householder_product`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -5604,7 +5603,8 @@ def lyapunov(H, G):
 
 @_operator("det")
 def det(input, *, out=None):
-    """Computes the determinant of square matrices (..., n, n), of shape (...). Alias of `linalg.det`.
+    """Computes the determinant of square matrices (..., n, n), of shape (...). Alias of
+    `torch.linalg.det`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -5618,10 +5618,10 @@ def det(input, *, out=None):
 @_operator("slogdet", results="sign logabsdet")
 def slogdet(input, *, out=None):
     """Computes the sign and the natural logarithm of the absolute value of the determinant of square
-    matrices (..., n, n). Alias of `linalg.slogdet`.
+    matrices (..., n, n). Alias of `torch.linalg.slogdet`.
 
     Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
-    `input`, the corresponding real dtype for complex.
+    `input`.
 
     `out` are the tensors that the results are written to. It is also a method, `Tensor.slogdet()`.
 
@@ -5649,8 +5649,7 @@ def frobenius_norm(input, dim, keepdim=False, *, out=None):
     """Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions,
     or of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to.
 
@@ -5664,8 +5663,7 @@ def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
     """Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
     `dim`. `keepdim` keeps them with size 1.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to.
 
@@ -5677,7 +5675,7 @@ def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
 @_operator("pinverse")
 def pinverse(input, rcond=1e-15):
     """Computes the Moore-Penrose pseudoinverse of matrices (..., m, n) with the relative tolerance
-    `rcond`. See `linalg.pinv`.
+    `rcond`. See `torch.linalg.pinv`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -5691,7 +5689,7 @@ def pinverse(input, rcond=1e-15):
 @_operator("inverse")
 def inverse(input, *, out=None):
     """Computes the inverse of square matrices (..., n, n). A singular matrix is an error. Alias of
-    `linalg.inv`.
+    `torch.linalg.inv`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -5705,9 +5703,9 @@ def inverse(input, *, out=None):
 @_operator("triangular_solve", results="solution cloned_coefficient")
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A, as
-    `linalg.solve_triangular` does. Also returns a copy of A. A sparse A is converted to a strided
-    tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries returns
-    NaN.
+    `torch.linalg.solve_triangular` does. Also returns a copy of A. A sparse A is converted to a
+    strided tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries
+    returns NaN.
 
     Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
     reports a warning.
@@ -5725,8 +5723,8 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
 
 @_operator("lu_solve")
 def lu_solve(input, LU_data, LU_pivots, *, out=None):
-    """Solves the linear equations A X = `input` from the LU decomposition of A that `linalg.lu_factor`
-    returned. See `linalg.lu_solve`.
+    """Solves the linear equations A X = `input` from the LU decomposition of A that
+    `torch.linalg.lu_factor` returned. See `torch.linalg.lu_solve`.
 
     Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
     reports a warning.
@@ -5776,10 +5774,10 @@ def cholesky_inverse(input, upper=False, *, out=None):
 def svd(input, some=True, compute_uv=True, *, out=None):
     """Computes the singular value decomposition (SVD) A = U diag(S) V^H of matrices (..., m, n),
     reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U
-    and V are zeros. See `linalg.svd`.
+    and V are zeros. See `torch.linalg.svd`.
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
-    corresponding real dtype for complex; `V`: the dtype of `input`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`; `V`:
+    the dtype of `input`.
 
     `out` are the tensors that the results are written to. It is also a method,
     `Tensor.svd(some=True, compute_uv=True)`.
@@ -5798,8 +5796,8 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     power iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness,
     2011). `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
-    corresponding real dtype for complex; `V`: the dtype of `A`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype; `V`: the
+    dtype of `A`.
 
     >>> torch.svd_lowrank(torch.ones(2, 2), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5813,8 +5811,8 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
     to min(6, m, n), and must be at most min(m, n).
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
-    corresponding real dtype for complex; `V`: the dtype of `A`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `V`: the
+    dtype of `A`.
 
     >>> torch.pca_lowrank(torch.tensor([[1., 1.], [3., 3.]]), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5826,8 +5824,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     """Computes the `k` largest eigenvalues of Hermitian matrices A (..., m, m), in descending order
     (..., k), or, with `largest` false, the smallest in ascending order, and their eigenvectors, as
     columns (..., m, k) of norm 1. With a Hermitian positive-definite `B` it solves A x = l B x,
-    with x^H B x = 1. It is suitable for a few eigenvalues of large matrices; `linalg.eigh` computes
-    all.
+    with x^H B x = 1. It is suitable for a few eigenvalues of large matrices; `torch.linalg.eigh`
+    computes all.
 
     `X` (..., m, n) are initial vectors, by default `n` random ones; `k` defaults to n, or 1, and m
     must be at least 3 n. `iK` (..., m, m) is a preconditioner, an approximation of the inverse of
@@ -5836,8 +5834,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V.
     Knyazev, Toward the optimal preconditioned eigensolver, 2001).
 
-    Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
-    dtype for complex; `eigenvectors`: the dtype of `A`.
+    Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype; `eigenvectors`: the
+    dtype of `A`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.lobpcg(torch.diag(torch.tensor([1., 2., 3., 4.])), 1)[0].round(decimals=3)
@@ -5863,7 +5861,7 @@ def logical_and(input, other, *, out=None):
 @_operator("logical_and", inplace=True)
 def logical_and_(input, other):
     """Computes the logical AND of `input` and `other`, element by element, with nonzero as true.
-    Shapes are broadcast. Returns a bool tensor.
+    Shapes are broadcast.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -5894,7 +5892,7 @@ def logical_or(input, other, *, out=None):
 @_operator("logical_or", inplace=True)
 def logical_or_(input, other):
     """Computes the logical OR of `input` and `other`, element by element, with nonzero as true. Shapes
-    are broadcast. Returns a bool tensor.
+    are broadcast.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -5925,7 +5923,7 @@ def logical_xor(input, other, *, out=None):
 @_operator("logical_xor", inplace=True)
 def logical_xor_(input, other):
     """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
-    Shapes are broadcast. Returns a bool tensor.
+    Shapes are broadcast.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true; the other operands must be broadcastable to that
@@ -5954,7 +5952,7 @@ def logical_not(input, *, out=None):
 
 @_operator("logical_not", inplace=True)
 def logical_not_(input):
-    """Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
+    """Computes the logical NOT of each element: true where it is 0.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
     converted to that dtype, with 1 for true.
@@ -5986,7 +5984,8 @@ def bitwise_and_(input, other):
     """Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
     Shapes are broadcast.
 
-    Modifies `input` in place, and returns it.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
     Dtypes: bool and integers.
 
@@ -6015,7 +6014,8 @@ def bitwise_or_(input, other):
     """Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
     Shapes are broadcast.
 
-    Modifies `input` in place, and returns it.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
     Dtypes: bool and integers.
 
@@ -6044,7 +6044,8 @@ def bitwise_xor_(input, other):
     """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
     the logical XOR. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
     Dtypes: bool and integers.
 
@@ -6057,7 +6058,7 @@ def bitwise_xor_(input, other):
 def bitwise_not(input, *, out=None):
     """Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 
-    Dtypes: bool and integers. Result: the promoted dtype.
+    Dtypes: bool and integers. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to. It is also a method, `Tensor.bitwise_not()`,
     in place `Tensor.bitwise_not_()`.
@@ -6100,7 +6101,8 @@ def bitwise_left_shift_(input, other):
     """Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
     shift that is negative or at least the number of bits returns 0.
 
-    Modifies `input` in place, and returns it.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
     Dtypes: integers.
 
@@ -6131,7 +6133,8 @@ def bitwise_right_shift_(input, other):
     (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
     bits returns 0, or -1 for negative elements.
 
-    Modifies `input` in place, and returns it.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
     Dtypes: integers.
 
@@ -6508,8 +6511,9 @@ def kron(input, other, *, out=None):
 @_operator("cdist")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
-    rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
-    broadcast. `p` = 0 counts different elements, and infinity returns the largest difference.
+    rows of `x2` of shape (..., R, M): `out[i][j] = (sum over k of |x1[i][k] - x2[j][k]|**p)**(1 /
+    p)`. Returns a tensor of shape (..., P, R); leading dimensions are broadcast. `p` = 0 counts
+    different elements, and infinity returns the largest difference.
 
     Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
     by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
@@ -6525,9 +6529,10 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 @_operator("pdist")
 def pdist(input, p=2):
-    """Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M). Returns a
-    vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
-    so on (the condensed distance matrix).
+    """Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M): `(sum over
+    k of |x[i][k] - x[j][k]|**p)**(1 / p)` for i < j. Returns a vector of length N*(N - 1)/2: the
+    distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed distance
+    matrix).
 
     Dtypes: float32 and float64. Result: the dtype of `input`.
 
@@ -6618,8 +6623,8 @@ def align_as(input, other):
 
 @_operator("align_tensors")
 def align_tensors(*tensors):
-    """Returns views of tensors with the dimensions of the one that has the most, as `align_as` does.
-    All dimensions must be named.
+    """Returns views of tensors with the dimensions of the one that has the most, as `Tensor.align_as`
+    does. All dimensions must be named.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -6907,7 +6912,8 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
 def conv_tbc(input, weight, bias, pad=0):
     """Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
     `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
-    zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+    zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
+    - K + 1.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
@@ -6952,8 +6958,9 @@ def dropout_(input, p, train, *, generator=None):
 
 @_operator("feature_dropout")
 def feature_dropout(input, p, train, *, generator=None):
-    """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
+    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
+    1 - `p`. A `p` outside of [0, 1] is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -6969,8 +6976,9 @@ def feature_dropout(input, p, train, *, generator=None):
 
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
-    """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
+    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
+    1 - `p`. A `p` outside of [0, 1] is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -6988,8 +6996,8 @@ def feature_dropout_(input, p, train, *, generator=None):
 
 @_operator("alpha_dropout")
 def alpha_dropout(input, p, train, *, generator=None):
-    """Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
-    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    """Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
+    element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
     error.
 
@@ -7005,8 +7013,8 @@ def alpha_dropout(input, p, train, *, generator=None):
 
 @_operator("alpha_dropout", inplace=True)
 def alpha_dropout_(input, p, train, *, generator=None):
-    """Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
-    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    """Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
+    element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
     error.
 
@@ -7024,8 +7032,9 @@ def alpha_dropout_(input, p, train, *, generator=None):
 
 @_operator("feature_alpha_dropout")
 def feature_alpha_dropout(input, p, train, *, generator=None):
-    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together. A `p` outside of [0, 1] is an error.
+    """Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
+    in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
+    is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7039,8 +7048,9 @@ def feature_alpha_dropout(input, p, train, *, generator=None):
 
 @_operator("feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p, train, *, generator=None):
-    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together. A `p` outside of [0, 1] is an error.
+    """Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
+    in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
+    is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -7073,7 +7083,7 @@ def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
     Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
-    for complex, the default dtype for integers and bool.
+    for complex, the default dtype for integers.
 
     >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
     tensor([5.0000])
@@ -7150,7 +7160,8 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 @_operator("embedding_renorm_")
 def embedding_renorm_(input, indices, max_norm, norm_type):
     """Scales the rows of `input` at `indices` whose `norm_type`-norm exceeds `max_norm` to
-    approximately that norm, in place.
+    approximately that norm, in place. The indices are int32 or int64; an index out of range is an
+    error.
 
     Dtypes: floats and complex.
 
@@ -7199,7 +7210,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     Dtypes: float32 and float64.
 
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)
-    Computes `ctc_loss` with lengths given as tensors of integers.
+    Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+    integers.
 
     Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error,
     because the result depends on values.
@@ -7371,7 +7383,8 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
-    the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
+    the first of equal elements, and of the last NaN. `torch.nn.functional.max_unpool1d` accepts
+    these indices.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -7574,9 +7587,9 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("pack_padded_sequence", results="data batch_sizes")
 def pack_padded_sequence(input, lengths, batch_first=False):
-    """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
-    related functions. Returns the rows of all time steps, one step after the other, and the number
-    of sequences at each step. `lengths` (int64) must be in descending order.
+    """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `torch.lstm`
+    and related functions. Returns the rows of all time steps, one step after the other, and the
+    number of sequences at each step. `lengths` (int64) must be in descending order.
 
     Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
     depends on values.
@@ -7596,9 +7609,9 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples `input` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
-    modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
-    2 reflection.
+    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with
+    numbers for the modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
+    zeros, 1 border, 2 reflection.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7631,8 +7644,8 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
-    `align_corners` required.
+    """Generates a sampling grid. Equivalent to `torch.nn.functional.affine_grid` of the neural network
+    functions, with `align_corners` required.
 
     Dtypes: floats. Result: the dtype of `theta`.
 
@@ -7847,7 +7860,7 @@ def empty_per_channel_affine_quantized(size, *more, scales, zero_points, axis, d
 
 @_operator("choose_qparams_per_tensor", results="scale zero_point")
 def choose_qparams_per_tensor(input, reduce_range=False):
-    """Computes the scale and the zero point that `quantize_per_tensor_dynamic` uses for quint8."""
+    """Computes the scale and the zero point that `torch.quantize_per_tensor_dynamic` uses for quint8."""
 
 
 @_operator("fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine.tensor_qparams")
@@ -8211,7 +8224,7 @@ def is_nonzero(input):
 @_operator("is_conj")
 def is_conj(input):
     """Returns whether `input` is a conjugated view, whose elements are conjugated when they are read.
-    See `conj`.
+    See `conj`; `resolve_conj` materializes it.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -8224,8 +8237,8 @@ def is_conj(input):
 
 @_operator("is_neg")
 def is_neg(input):
-    """Returns whether `input` is a negated view, whose elements are negated when they are read. See
-    `neg_view`.
+    """Returns whether `input` is a negated view, whose elements are negated when they are read.
+    `resolve_neg` materializes it.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -8684,7 +8697,7 @@ def default_generator(device=None):
 
     default_generator(device device)
     Returns the default generator of a device (new reference). That of a CUDA device is a philox
-    generator, which `manual_seed` resets too.
+    generator, which `torch.manual_seed` resets too.
     """
 
 
@@ -8702,8 +8715,8 @@ def generator_new(*, device=None, engine="mt19937"):
     float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
     call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
     computed as with mt19937, except that normal numbers are always computed in blocks of 16.
-    `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
-    consume words sequentially.
+    `torch.poisson` uses one block for each element, and then further ones; `torch.multinomial` and
+    `torch.randperm` consume words sequentially.
 
     >>> g = torch.Generator(engine="philox").manual_seed(7)
     >>> x = torch.rand(6, generator=g)
@@ -8919,8 +8932,7 @@ def std(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to. It is also a method,
     `Tensor.std(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
@@ -8954,8 +8966,7 @@ def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to. It is also a method,
     `Tensor.var(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
@@ -8989,8 +9000,7 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
-    for complex; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
     (tensor(1.4142), tensor(2.))
@@ -9020,8 +9030,7 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
-    for complex; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
     (tensor(2.), tensor(2.))
@@ -9043,8 +9052,7 @@ def norm(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
     Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc"
     (nuclear) the sum of the singular values of the matrices in two dimensions.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
 
     `out` is the tensor that the result is written to. It is also a method, `Tensor.norm(p=None,
     dim=None, keepdim=False, *, dtype=None)`.
@@ -9115,6 +9123,8 @@ def max(input, dim=None, keepdim=False, other=None, *, out=None):
     tensor(4)
     >>> torch.max(torch.tensor([[1, 4], [3, 2]]), 0)[1]
     tensor([1, 0])
+    >>> torch.max(torch.tensor([1, 4]), torch.tensor([3, 2]))
+    tensor([3, 4])
     """
 
 
@@ -9143,6 +9153,8 @@ def min(input, dim=None, keepdim=False, other=None, *, out=None):
     tensor(1)
     >>> torch.min(torch.tensor([[1, 4], [3, 2]]), 0)[1]
     tensor([0, 1])
+    >>> torch.min(torch.tensor([1, 4]), torch.tensor([3, 2]))
+    tensor([1, 2])
     """
 
 
@@ -9479,7 +9491,8 @@ def clip_(input, min=None, max=None):
 
 @_operator("clamp_min")
 def clamp_min(input, min, *, out=None):
-    """Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
+    """Clamps each element to at least `min`: `max(input, min)`. NaN propagates. Equivalent to `clamp`
+    with one bound.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
@@ -9493,7 +9506,8 @@ def clamp_min(input, min, *, out=None):
 
 @_operator("clamp_min", inplace=True)
 def clamp_min_(input, min):
-    """Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
+    """Clamps each element to at least `min`: `max(input, min)`. NaN propagates. Equivalent to `clamp`
+    with one bound.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
     of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -9507,7 +9521,8 @@ def clamp_min_(input, min):
 
 @_operator("clamp_max")
 def clamp_max(input, max, *, out=None):
-    """Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+    """Clamps each element to at most `max`: `min(input, max)`. NaN propagates. Equivalent to `clamp`
+    with one bound.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
@@ -9521,7 +9536,8 @@ def clamp_max(input, max, *, out=None):
 
 @_operator("clamp_max", inplace=True)
 def clamp_max_(input, max):
-    """Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+    """Clamps each element to at most `max`: `min(input, max)`. NaN propagates. Equivalent to `clamp`
+    with one bound.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
     of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -10330,8 +10346,8 @@ def sparse_resize_and_clear_(input, size, sparse_dim, dense_dim):
 @_operator("resize_as_sparse_")
 def resize_as_sparse_(input, the_template):
     """Changes the shape of a sparse tensor to that of another one of the same layout, in place: a COO
-    tensor as `sparse_resize_` does; a compressed tensor also takes the indices of the template, and
-    keeps its values if they have the same shape, otherwise they are 0.
+    tensor as `Tensor.sparse_resize_` does; a compressed tensor also takes the indices of the
+    template, and keeps its values if they have the same shape, otherwise they are 0.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -10749,8 +10765,7 @@ def mvlgamma(input, p, *, out=None):
     element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
     - 1.
 
-    Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers and
-    bool.
+    Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers.
 
     `out` is the tensor that the result is written to. It is also a method, `Tensor.mvlgamma(p)`, in
     place `Tensor.mvlgamma_(p)`.
@@ -10920,7 +10935,8 @@ def gcd_(input, other):
     """Computes the greatest common divisor of integers, element by element. It is nonnegative, except
     for the most negative integer with itself or 0. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
     Dtypes: integers.
 
@@ -10949,7 +10965,8 @@ def lcm_(input, other):
     """Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
     an operand is 0. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
+    of a higher category is an error; the other operands must be broadcastable to that shape.
 
     Dtypes: integers.
 
@@ -11176,15 +11193,14 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
     (y[i] + y[i + 1]) / 2`.
 
-    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
-    and bool.
+    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
 
     trapezoid(Tensor y, Tensor x, *, int dim=-1)
     Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are
     broadcast with `y`.
 
     Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
-    dtype for integers and bool.
+    dtype for integers.
 
     >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
@@ -11197,15 +11213,14 @@ def trapz(y, x=None, *, dx=1, dim=-1):
     Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
     `trapezoid`.
 
-    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
-    and bool.
+    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
 
     trapz(Tensor y, Tensor x, *, int dim=-1)
     Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are
     broadcast with `y`. Alias of `trapezoid`.
 
     Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
-    dtype for integers and bool.
+    dtype for integers.
 
     >>> torch.trapz(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
@@ -11218,15 +11233,14 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
     `dx`.
 
-    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers
-    and bool.
+    Dtypes: integers, floats and complex. Result: the dtype of `y`; the default dtype for integers.
 
     cumulative_trapezoid(Tensor y, Tensor x, *, int dim=-1)
     Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample
     points `x`, which are broadcast with `y`.
 
     Dtypes: integers, floats and complex except complex32. Result: the promoted dtype; the default
-    dtype for integers and bool.
+    dtype for integers.
 
     >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
     tensor([ 3.0000, 10.5000])
@@ -11256,7 +11270,7 @@ def corrcoef(input):
     C (`cov`). `input` has at most two dimensions.
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`; the default dtype for
-    integers and bool.
+    integers.
 
     It is also a method, `Tensor.corrcoef()`.
 
@@ -11285,8 +11299,8 @@ def cross(input, other, dim=None, *, out=None):
 def trace(input):
     """Computes the trace (sum of the main diagonal) of a matrix: `sum over i of input[i][i]`.
 
-    Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers and bool,
-    but uint64 for uint64.
+    Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers, but
+    uint64 for uint64.
 
     It is also a method, `Tensor.trace()`.
 
@@ -11300,8 +11314,7 @@ def dist(input, other, p=2):
     """Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
     other|**p)**(1 / p)`. Shapes are broadcast.
 
-    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the promoted dtype.
 
     It is also a method, `Tensor.dist(other, p=2)`.
 
@@ -11430,15 +11443,12 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     gradient(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)
     Estimates derivatives from samples, with one spacing for each dimension. See `gradient`.
 
-    Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `input`; the
-    default dtype for integers and bool.
-
     gradient(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)
     Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
     `gradient`.
 
-    Dtypes: signed integers, floats and complex except complex32. Result: the promoted dtype; the
-    default dtype for integers and bool.
+    Dtypes: signed integers, floats and complex except complex32. Result: the dtype of `input`; the
+    default dtype for integers.
 
     >>> torch.gradient(torch.tensor([1., 2., 4., 7.]))
     (tensor([1.0000, 1.5000, 2.5000, 3.0000]),)
@@ -11966,7 +11976,7 @@ def jvp_level(input):
 @_operator("jvp_detach")
 def jvp_detach(input):
     """Returns `input` detached from the autograd graph, with its tangents, sharing the memory of both.
-    `detach` drops tangents as well.
+    `torch.detach` drops tangents as well.
 
     Dtypes: bool, integers, floats and complex.
     """
@@ -12352,7 +12362,7 @@ def expand_as(input, other):
 
 @_operator("broadcast_to")
 def broadcast_to(input, size, *more):
-    """Broadcasts `input` to the shape `size`. Equivalent to `expand`.
+    """Broadcasts `input` to the shape `size`. Equivalent to `Tensor.expand`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -12482,9 +12492,9 @@ def slice(input, dim=0, start=None, end=None, step=1):
 
 @_operator("as_strided")
 def as_strided(input, size, stride, storage_offset=None):
-    """Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
-    offset. A view that exceeds the storage is an error, and so are negative strides.
-    `storage_offset` defaults to that of `input`.
+    """Views the storage of `input` with the given shape `size`, strides (in elements) and storage
+    offset. Returns a view. A view that exceeds the storage is an error, and so are negative
+    strides. `storage_offset` defaults to that of `input`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -12499,7 +12509,7 @@ def as_strided(input, size, stride, storage_offset=None):
 
 @_operator("as_strided", inplace=True)
 def as_strided_(input, size, stride, storage_offset=None):
-    """Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
+    """Views the storage of `input` with the given shape `size`, strides (in elements) and storage
     offset. A view that exceeds the storage is an error, and so are negative strides.
     `storage_offset` defaults to that of `input`.
 
@@ -12749,7 +12759,7 @@ def dsplit(input, sections=None, indices=None, *more):
 @_operator("view_copy view_copy.dtype")
 def view_copy(input, size=None, dtype=None, *more, out=None):
     """view_copy(Tensor input, sequence of int size)
-    Computes `view` as a contiguous copy instead of a view.
+    Computes `Tensor.view` as a contiguous copy instead of a view.
 
     Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
     shape with another number of elements is an error, and so are strides that require a copy;
@@ -12758,7 +12768,7 @@ def view_copy(input, size=None, dtype=None, *more, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     view_copy(Tensor input, dtype dtype)
-    Computes `view` as a contiguous copy instead of a view.
+    Computes `Tensor.view` as a contiguous copy instead of a view.
 
     Reinterprets the bytes of `input` as elements of `dtype`, without a grad_fn. If the element
     sizes differ, the last dimension must be contiguous, and its size, the other strides and the
@@ -12777,7 +12787,7 @@ def view_copy(input, size=None, dtype=None, *more, out=None):
 
 @_operator("expand_copy")
 def expand_copy(input, size, *more, implicit=False, out=None):
-    """Computes `expand` as a contiguous copy instead of a view.
+    """Computes `Tensor.expand` as a contiguous copy instead of a view.
 
     Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
     copies. A size of -1 keeps that of the dimension. Other sizes than 1 cannot change. `implicit`
@@ -12943,7 +12953,7 @@ def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
 def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
     """Computes `as_strided` as a contiguous copy instead of a view.
 
-    Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
+    Views the storage of `input` with the given shape `size`, strides (in elements) and storage
     offset. A view that exceeds the storage is an error, and so are negative strides.
     `storage_offset` defaults to that of `input`.
 
@@ -12959,7 +12969,7 @@ def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
 
 @_operator("unfold_copy")
 def unfold_copy(input, dimension, size, step, *, out=None):
-    """Computes `unfold` as a contiguous copy instead of a view.
+    """Computes `Tensor.unfold` as a contiguous copy instead of a view.
 
     Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step`
     elements apart. The elements of a window are the last dimension of the result.
@@ -13054,7 +13064,7 @@ def view_as_real_copy(input, *, out=None):
     Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
     is an error.
 
-    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
+    Dtypes: complex. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to.
 
@@ -13081,7 +13091,7 @@ def view_as_complex_copy(input, *, out=None):
 
 @_operator("indices_copy")
 def indices_copy(input, *, out=None):
-    """Computes `indices` as a contiguous copy instead of a view.
+    """Computes `Tensor.indices` as a contiguous copy instead of a view.
 
     Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Other layouts
     are an error.
@@ -13097,7 +13107,7 @@ def indices_copy(input, *, out=None):
 
 @_operator("values_copy")
 def values_copy(input, *, out=None):
-    """Computes `values` as a contiguous copy instead of a view.
+    """Computes `Tensor.values` as a contiguous copy instead of a view.
 
     Returns the values of a sparse tensor; a COO tensor must be coalesced. Strided tensors are an
     error.
@@ -13113,7 +13123,7 @@ def values_copy(input, *, out=None):
 
 @_operator("crow_indices_copy")
 def crow_indices_copy(input, *, out=None):
-    """Computes `crow_indices` as a contiguous copy instead of a view.
+    """Computes `Tensor.crow_indices` as a contiguous copy instead of a view.
 
     Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
     nnz. Other layouts are an error.
@@ -13129,7 +13139,7 @@ def crow_indices_copy(input, *, out=None):
 
 @_operator("col_indices_copy")
 def col_indices_copy(input, *, out=None):
-    """Computes `col_indices` as a contiguous copy instead of a view.
+    """Computes `Tensor.col_indices` as a contiguous copy instead of a view.
 
     Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Other layouts are
     an error.
@@ -13145,7 +13155,7 @@ def col_indices_copy(input, *, out=None):
 
 @_operator("ccol_indices_copy")
 def ccol_indices_copy(input, *, out=None):
-    """Computes `ccol_indices` as a contiguous copy instead of a view.
+    """Computes `Tensor.ccol_indices` as a contiguous copy instead of a view.
 
     Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
     by nnz. Other layouts are an error.
@@ -13161,7 +13171,7 @@ def ccol_indices_copy(input, *, out=None):
 
 @_operator("row_indices_copy")
 def row_indices_copy(input, *, out=None):
-    """Computes `row_indices` as a contiguous copy instead of a view.
+    """Computes `Tensor.row_indices` as a contiguous copy instead of a view.
 
     Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Other layouts are an
     error.

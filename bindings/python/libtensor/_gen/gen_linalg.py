@@ -5,7 +5,7 @@ from .._core.call import *
 
 @_operator("linalg.matmul")
 def matmul(input, other, *, out=None):
-    """Computes the matrix product. Alias of `matmul`.
+    """Computes the matrix product. Alias of `torch.matmul`.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
@@ -106,8 +106,8 @@ def vander(x, *, N=None):
     """Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
     `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
 
-    Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers and bool, but
-    uint64 for uint64.
+    Dtypes: integers, floats and complex. Result: the dtype of `x`; int64 for integers, but uint64
+    for uint64.
 
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
@@ -117,8 +117,8 @@ def vander(x, *, N=None):
 
 @_operator("linalg.tensorinv")
 def tensorinv(input, ind=2, *, out=None):
-    """Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the first
-    `ind` sizes must equal that of the others, which the result has first.
+    """Computes the inverse of a tensor for `torch.tensordot` over `ind` dimensions. The product of the
+    first `ind` sizes must equal that of the others, which the result has first.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -164,7 +164,7 @@ def cholesky_ex(input, *, upper=False, check_errors=False, out=None):
 def cholesky(input, *, upper=False, out=None):
     """Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
     n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error, which
-    contains its index in the batch. See `linalg.cholesky_ex`.
+    contains its index in the batch. See `cholesky_ex`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -197,7 +197,7 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
 @_operator("linalg.lu_factor", results="LU pivots")
 def lu_factor(A, *, pivot=True, out=None):
     """Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in
-    compact form. A zero on the diagonal of U is an error. See `linalg.lu_factor_ex`.
+    compact form. A zero on the diagonal of U is an error. See `lu_factor_ex`.
 
     Dtypes: floats and complex. Results: `LU`: the dtype of `A`; `pivots`: int32.
 
@@ -244,8 +244,8 @@ def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
 @_operator("linalg.ldl_factor", results="LD pivots")
 def ldl_factor(input, *, hermitian=False, out=None):
     """Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H
-    with `hermitian`. A singular diagonal block of D is an error. `linalg.ldl_factor_ex` describes
-    the results.
+    with `hermitian`. A singular diagonal block of D is an error. `ldl_factor_ex` describes the
+    results.
 
     Dtypes: floats and complex. Results: `LD`: the dtype of `input`; `pivots`: int32.
 
@@ -275,8 +275,8 @@ def qr(A, mode="reduced", *, out=None):
 @_operator("linalg.householder_product")
 def householder_product(input, tau, *, out=None):
     """Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
-    where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
-    returns it. `tau` has the shape (..., k) with k <= n.
+    where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as
+    `torch.geqrf` returns it. `tau` has the shape (..., k) with k <= n.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -338,8 +338,7 @@ def slogdet(A, *, out=None):
     matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
     returns 0 and -inf. Matrices that are not square are an error.
 
-    Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`,
-    the corresponding real dtype for complex.
+    Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`.
 
     `out` are the tensors that the results are written to.
 
@@ -354,8 +353,7 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
     elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
 
     `out` is the tensor that the result is written to.
 
@@ -377,8 +375,7 @@ def matrix_norm(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out=None
     default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
     values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
 
     `out` is the tensor that the result is written to.
 
@@ -393,16 +390,15 @@ def matrix_norm(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out=None
 def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
     """norm(Tensor input, Number ord=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
     Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
-    `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`.
-    Without `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced
-    dimensions with size 1, and `dtype` converts elements first.
+    `vector_norm`; with two dimensions in `dim` or a 2-D tensor, `matrix_norm`. Without `ord` it is
+    the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced dimensions with size 1, and
+    `dtype` converts elements first.
 
     norm(Tensor input, str ord, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
     Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
-    tensor. See `linalg.matrix_norm`.
+    tensor. See `matrix_norm`.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
 
     `out` is the tensor that the result is written to.
 
@@ -423,10 +419,9 @@ def cond(input, p=None, *, out=None):
 
     cond(Tensor input, str p)
     Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
-    `linalg.matrix_norm`.
+    `matrix_norm`.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to.
 
@@ -447,15 +442,15 @@ def matrix_rank(input, tol=None, *, atol=None, rtol=None, hermitian=False, out=N
 
     matrix_rank(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)
     Computes the rank of matrices with tolerances given as tensors, which are broadcast with the
-    batch. See `linalg.matrix_rank`.
+    batch. See `matrix_rank`.
 
     matrix_rank(Tensor input, float tol, bool hermitian=False)
     Computes the rank of matrices with the absolute tolerance `tol` and a relative tolerance of 0.
-    See `linalg.matrix_rank`.
+    See `matrix_rank`.
 
     matrix_rank(Tensor input, Tensor tol, bool hermitian=False)
     Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
-    the batch, and a relative tolerance of 0. See `linalg.matrix_rank`.
+    the batch, and a relative tolerance of 0. See `matrix_rank`.
 
     Dtypes: floats and complex. Result: int64.
 
@@ -471,18 +466,18 @@ def pinv(input, rcond=None, *, atol=None, rtol=None, hermitian=False, out=None):
     """pinv(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)
     Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
     that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian` are
-    those of `linalg.matrix_rank`.
+    those of `matrix_rank`.
 
     pinv(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)
     Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast
-    with the batch. See `linalg.pinv`.
+    with the batch. See `pinv`.
 
     pinv(Tensor input, float rcond, bool hermitian=False)
-    Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
+    Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `pinv`.
 
     pinv(Tensor input, Tensor rcond, bool hermitian=False)
     Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
-    broadcast with the batch. See `linalg.pinv`.
+    broadcast with the batch. See `pinv`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -513,7 +508,7 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
 @_operator("linalg.solve")
 def solve(A, B, *, left=True, out=None):
     """Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
-    n, n). A singular A is an error, which contains its index in the batch. See `linalg.solve_ex`.
+    n, n). A singular A is an error, which contains its index in the batch. See `solve_ex`.
 
     Dtypes: floats and complex. Result: the dtype of `A`.
 
@@ -574,7 +569,7 @@ def solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=Non
 @_operator("linalg.lu_solve")
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     """Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
-    that `linalg.lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
+    that `lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
 
     Dtypes: floats and complex. Result: the dtype of `LU`.
 
@@ -588,8 +583,8 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 
 @_operator("linalg.ldl_solve")
 def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
-    """Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
-    returned, with the same `hermitian`. The batch of B is broadcast.
+    """Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `ldl_factor` returned,
+    with the same `hermitian`. The batch of B is broadcast.
 
     Dtypes: floats and complex. Result: the dtype of `LD`.
 
@@ -616,9 +611,8 @@ def lstsq(input, b, rcond=None, *, driver=None, out=None):
     those of A for gelsd and gelss. Results that are not computed are empty.
 
     Dtypes: floats and complex. Results: `solution`: the dtype of `input`; `residuals`: the promoted
-    dtype, the corresponding real dtype for complex; `rank`: int64; `singular_values`: the promoted
-    dtype, the corresponding real dtype for complex. Meta tensors are an error, because the result
-    depends on values.
+    dtype; `rank`: int64; `singular_values`: the promoted dtype. Meta tensors are an error, because
+    the result depends on values.
 
     `out` are the tensors that the results are written to.
 
@@ -634,8 +628,8 @@ def eigh(input, UPLO="L", *, out=None):
     "U") is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of
     LAPACK's syevd and heevd. Matrices that are not finite are an error.
 
-    Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`, the corresponding real
-    dtype for complex; `eigenvectors`: the dtype of `input`.
+    Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`; `eigenvectors`: the
+    dtype of `input`.
 
     `out` are the tensors that the results are written to.
 
@@ -647,10 +641,9 @@ def eigh(input, UPLO="L", *, out=None):
 @_operator("linalg.eigvalsh")
 def eigvalsh(input, UPLO="L", *, out=None):
     """Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (...,
-    n). See `linalg.eigh`.
+    n). See `eigh`.
 
-    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the dtype of `input`.
 
     `out` is the tensor that the result is written to.
 
@@ -676,7 +669,7 @@ def eig(input, *, out=None):
 
 @_operator("linalg.eigvals")
 def eigvals(input, *, out=None):
-    """Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See `linalg.eig`.
+    """Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See `eig`.
 
     Dtypes: floats and complex. Result: the complex counterpart of the dtype of `input`.
 
@@ -695,8 +688,8 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
     Singular vectors are unique up to a factor of absolute value 1; they are those of LAPACK's
     gesdd. `driver` applies to other devices. Matrices that are not finite are an error.
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
-    corresponding real dtype for complex; `Vh`: the dtype of `A`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `Vh`: the
+    dtype of `A`.
 
     `out` are the tensors that the results are written to.
 
@@ -708,9 +701,9 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
 @_operator("linalg.svdvals")
 def svdvals(A, *, driver=None, out=None):
     """Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
-    n)). See `linalg.svd`.
+    n)). See `svd`.
 
-    Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
+    Dtypes: floats and complex. Result: the dtype of `A`.
 
     `out` is the tensor that the result is written to.
 

@@ -71,7 +71,7 @@ def fused_adagrad_(input, grads, state_sums, state_steps, *, lr, lr_decay, weigh
 
 @_operator("foreach_abs")
 def foreach_abs(input):
-    """Computes `abs` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.abs` for each tensor of the list `input`. Returns a list.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
     for complex.
@@ -80,8 +80,8 @@ def foreach_abs(input):
 
 @_operator("foreach_abs_")
 def foreach_abs_(input):
-    """Computes `abs` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.abs` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: integers and floats.
     """
@@ -89,7 +89,7 @@ def foreach_abs_(input):
 
 @_operator("foreach_acos")
 def foreach_acos(input):
-    """Computes `acos` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.acos` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -98,8 +98,8 @@ def foreach_acos(input):
 
 @_operator("foreach_acos_")
 def foreach_acos_(input):
-    """Computes `acos` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.acos` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -107,7 +107,7 @@ def foreach_acos_(input):
 
 @_operator("foreach_asin")
 def foreach_asin(input):
-    """Computes `asin` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.asin` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -116,8 +116,8 @@ def foreach_asin(input):
 
 @_operator("foreach_asin_")
 def foreach_asin_(input):
-    """Computes `asin` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.asin` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -125,7 +125,7 @@ def foreach_asin_(input):
 
 @_operator("foreach_atan")
 def foreach_atan(input):
-    """Computes `atan` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.atan` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -134,8 +134,8 @@ def foreach_atan(input):
 
 @_operator("foreach_atan_")
 def foreach_atan_(input):
-    """Computes `atan` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.atan` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -143,7 +143,7 @@ def foreach_atan_(input):
 
 @_operator("foreach_ceil")
 def foreach_ceil(input):
-    """Computes `ceil` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.ceil` for each tensor of the list `input`. Returns a list.
 
     Dtypes: integers and floats. Result: the promoted dtype.
     """
@@ -151,8 +151,8 @@ def foreach_ceil(input):
 
 @_operator("foreach_ceil_")
 def foreach_ceil_(input):
-    """Computes `ceil` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.ceil` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: integers and floats.
     """
@@ -160,7 +160,7 @@ def foreach_ceil_(input):
 
 @_operator("foreach_cos")
 def foreach_cos(input):
-    """Computes `cos` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.cos` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -169,8 +169,8 @@ def foreach_cos(input):
 
 @_operator("foreach_cos_")
 def foreach_cos_(input):
-    """Computes `cos` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.cos` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -178,7 +178,7 @@ def foreach_cos_(input):
 
 @_operator("foreach_cosh")
 def foreach_cosh(input):
-    """Computes `cosh` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.cosh` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -187,8 +187,8 @@ def foreach_cosh(input):
 
 @_operator("foreach_cosh_")
 def foreach_cosh_(input):
-    """Computes `cosh` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.cosh` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -196,7 +196,7 @@ def foreach_cosh_(input):
 
 @_operator("foreach_erf")
 def foreach_erf(input):
-    """Computes `erf` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.erf` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -205,8 +205,8 @@ def foreach_erf(input):
 
 @_operator("foreach_erf_")
 def foreach_erf_(input):
-    """Computes `erf` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.erf` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats.
     """
@@ -214,7 +214,7 @@ def foreach_erf_(input):
 
 @_operator("foreach_erfc")
 def foreach_erfc(input):
-    """Computes `erfc` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.erfc` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -223,8 +223,8 @@ def foreach_erfc(input):
 
 @_operator("foreach_erfc_")
 def foreach_erfc_(input):
-    """Computes `erfc` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.erfc` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats.
     """
@@ -232,7 +232,7 @@ def foreach_erfc_(input):
 
 @_operator("foreach_exp")
 def foreach_exp(input):
-    """Computes `exp` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.exp` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -241,8 +241,8 @@ def foreach_exp(input):
 
 @_operator("foreach_exp_")
 def foreach_exp_(input):
-    """Computes `exp` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.exp` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -250,7 +250,7 @@ def foreach_exp_(input):
 
 @_operator("foreach_expm1")
 def foreach_expm1(input):
-    """Computes `expm1` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.expm1` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -259,8 +259,8 @@ def foreach_expm1(input):
 
 @_operator("foreach_expm1_")
 def foreach_expm1_(input):
-    """Computes `expm1` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.expm1` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -268,7 +268,7 @@ def foreach_expm1_(input):
 
 @_operator("foreach_floor")
 def foreach_floor(input):
-    """Computes `floor` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.floor` for each tensor of the list `input`. Returns a list.
 
     Dtypes: integers and floats. Result: the promoted dtype.
     """
@@ -276,8 +276,8 @@ def foreach_floor(input):
 
 @_operator("foreach_floor_")
 def foreach_floor_(input):
-    """Computes `floor` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.floor` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: integers and floats.
     """
@@ -285,7 +285,7 @@ def foreach_floor_(input):
 
 @_operator("foreach_frac")
 def foreach_frac(input):
-    """Computes `frac` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.frac` for each tensor of the list `input`. Returns a list.
 
     Dtypes: floats. Result: the promoted dtype.
     """
@@ -293,8 +293,8 @@ def foreach_frac(input):
 
 @_operator("foreach_frac_")
 def foreach_frac_(input):
-    """Computes `frac` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.frac` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats.
     """
@@ -302,7 +302,7 @@ def foreach_frac_(input):
 
 @_operator("foreach_lgamma")
 def foreach_lgamma(input):
-    """Computes `lgamma` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.lgamma` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -311,8 +311,8 @@ def foreach_lgamma(input):
 
 @_operator("foreach_lgamma_")
 def foreach_lgamma_(input):
-    """Computes `lgamma` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.lgamma` for each tensor of the list `input`, in place. If the shapes or dtypes
+    of an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats.
     """
@@ -320,7 +320,7 @@ def foreach_lgamma_(input):
 
 @_operator("foreach_log")
 def foreach_log(input):
-    """Computes `log` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.log` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -329,8 +329,8 @@ def foreach_log(input):
 
 @_operator("foreach_log_")
 def foreach_log_(input):
-    """Computes `log` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.log` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -338,7 +338,7 @@ def foreach_log_(input):
 
 @_operator("foreach_log10")
 def foreach_log10(input):
-    """Computes `log10` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.log10` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -347,8 +347,8 @@ def foreach_log10(input):
 
 @_operator("foreach_log10_")
 def foreach_log10_(input):
-    """Computes `log10` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.log10` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -356,7 +356,7 @@ def foreach_log10_(input):
 
 @_operator("foreach_log1p")
 def foreach_log1p(input):
-    """Computes `log1p` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.log1p` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -365,8 +365,8 @@ def foreach_log1p(input):
 
 @_operator("foreach_log1p_")
 def foreach_log1p_(input):
-    """Computes `log1p` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.log1p` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -374,7 +374,7 @@ def foreach_log1p_(input):
 
 @_operator("foreach_log2")
 def foreach_log2(input):
-    """Computes `log2` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.log2` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -383,8 +383,8 @@ def foreach_log2(input):
 
 @_operator("foreach_log2_")
 def foreach_log2_(input):
-    """Computes `log2` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.log2` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -392,7 +392,7 @@ def foreach_log2_(input):
 
 @_operator("foreach_neg")
 def foreach_neg(input):
-    """Computes `neg` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.neg` for each tensor of the list `input`. Returns a list.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
     """
@@ -400,8 +400,8 @@ def foreach_neg(input):
 
 @_operator("foreach_neg_")
 def foreach_neg_(input):
-    """Computes `neg` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.neg` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: integers, floats and complex.
     """
@@ -409,7 +409,7 @@ def foreach_neg_(input):
 
 @_operator("foreach_reciprocal")
 def foreach_reciprocal(input):
-    """Computes `reciprocal` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.reciprocal` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -418,8 +418,8 @@ def foreach_reciprocal(input):
 
 @_operator("foreach_reciprocal_")
 def foreach_reciprocal_(input):
-    """Computes `reciprocal` for each tensor of the list `input`, in place. If the shapes or dtypes of
-    an item are not supported, returns an error and changes nothing.
+    """Computes `torch.reciprocal` for each tensor of the list `input`, in place. If the shapes or
+    dtypes of an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -427,7 +427,7 @@ def foreach_reciprocal_(input):
 
 @_operator("foreach_round")
 def foreach_round(input):
-    """Computes `round` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.round` for each tensor of the list `input`. Returns a list.
 
     Dtypes: integers and floats. Result: the promoted dtype.
     """
@@ -435,8 +435,8 @@ def foreach_round(input):
 
 @_operator("foreach_round_")
 def foreach_round_(input):
-    """Computes `round` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.round` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: integers and floats.
     """
@@ -444,7 +444,7 @@ def foreach_round_(input):
 
 @_operator("foreach_rsqrt")
 def foreach_rsqrt(input):
-    """Computes `rsqrt` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.rsqrt` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -453,8 +453,8 @@ def foreach_rsqrt(input):
 
 @_operator("foreach_rsqrt_")
 def foreach_rsqrt_(input):
-    """Computes `rsqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.rsqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -462,7 +462,7 @@ def foreach_rsqrt_(input):
 
 @_operator("foreach_sigmoid")
 def foreach_sigmoid(input):
-    """Computes `sigmoid` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.sigmoid` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -471,8 +471,8 @@ def foreach_sigmoid(input):
 
 @_operator("foreach_sigmoid_")
 def foreach_sigmoid_(input):
-    """Computes `sigmoid` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.sigmoid` for each tensor of the list `input`, in place. If the shapes or dtypes
+    of an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -480,7 +480,7 @@ def foreach_sigmoid_(input):
 
 @_operator("foreach_sign")
 def foreach_sign(input):
-    """Computes `sign` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.sign` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
@@ -488,8 +488,8 @@ def foreach_sign(input):
 
 @_operator("foreach_sign_")
 def foreach_sign_(input):
-    """Computes `sign` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.sign` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: bool, integers and floats.
     """
@@ -497,7 +497,7 @@ def foreach_sign_(input):
 
 @_operator("foreach_sin")
 def foreach_sin(input):
-    """Computes `sin` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.sin` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -506,8 +506,8 @@ def foreach_sin(input):
 
 @_operator("foreach_sin_")
 def foreach_sin_(input):
-    """Computes `sin` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.sin` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -515,7 +515,7 @@ def foreach_sin_(input):
 
 @_operator("foreach_sinh")
 def foreach_sinh(input):
-    """Computes `sinh` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.sinh` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -524,8 +524,8 @@ def foreach_sinh(input):
 
 @_operator("foreach_sinh_")
 def foreach_sinh_(input):
-    """Computes `sinh` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.sinh` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -533,7 +533,7 @@ def foreach_sinh_(input):
 
 @_operator("foreach_sqrt")
 def foreach_sqrt(input):
-    """Computes `sqrt` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.sqrt` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -542,8 +542,8 @@ def foreach_sqrt(input):
 
 @_operator("foreach_sqrt_")
 def foreach_sqrt_(input):
-    """Computes `sqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.sqrt` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -551,7 +551,7 @@ def foreach_sqrt_(input):
 
 @_operator("foreach_tan")
 def foreach_tan(input):
-    """Computes `tan` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.tan` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -560,8 +560,8 @@ def foreach_tan(input):
 
 @_operator("foreach_tan_")
 def foreach_tan_(input):
-    """Computes `tan` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    """Computes `torch.tan` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -569,7 +569,7 @@ def foreach_tan_(input):
 
 @_operator("foreach_tanh")
 def foreach_tanh(input):
-    """Computes `tanh` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.tanh` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype; the default dtype for
     integers and bool.
@@ -578,8 +578,8 @@ def foreach_tanh(input):
 
 @_operator("foreach_tanh_")
 def foreach_tanh_(input):
-    """Computes `tanh` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.tanh` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -587,7 +587,7 @@ def foreach_tanh_(input):
 
 @_operator("foreach_trunc")
 def foreach_trunc(input):
-    """Computes `trunc` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.trunc` for each tensor of the list `input`. Returns a list.
 
     Dtypes: integers and floats. Result: the promoted dtype.
     """
@@ -595,8 +595,8 @@ def foreach_trunc(input):
 
 @_operator("foreach_trunc_")
 def foreach_trunc_(input):
-    """Computes `trunc` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.trunc` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: integers and floats.
     """
@@ -605,18 +605,18 @@ def foreach_trunc_(input):
 @_operator("foreach_add.scalar foreach_add.list foreach_add.scalars foreach_add.tensor")
 def foreach_add(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_add(sequence of Tensor input, Number scalar)
-    Computes `add` for each tensor of the list `input`. Returns a list.
+    Computes `torch.add` for each tensor of the list `input`. Returns a list.
 
     foreach_add(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.add` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_add(sequence of Tensor input, sequence of Number scalars)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.add` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_add(sequence of Tensor input, Tensor other, *, Number alpha=1)
-    Computes `add` for each tensor of the list `input`. Returns a list.
+    Computes `torch.add` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
     """
@@ -625,22 +625,22 @@ def foreach_add(input, scalar=None, other=None, scalars=None, *, alpha=1):
 @_operator("foreach_add_.scalar foreach_add_.list foreach_add_.scalars foreach_add_.tensor")
 def foreach_add_(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_add_(sequence of Tensor input, Number scalar)
-    Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.add` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     foreach_add_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.add` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_add_(sequence of Tensor input, sequence of Number scalars)
-    Computes `add` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.add` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_add_(sequence of Tensor input, Tensor other, *, Number alpha=1)
-    Computes `add` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.add` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: bool, integers, floats and complex.
     """
@@ -649,15 +649,15 @@ def foreach_add_(input, scalar=None, other=None, scalars=None, *, alpha=1):
 @_operator("foreach_sub.scalar foreach_sub.list foreach_sub.scalars")
 def foreach_sub(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_sub(sequence of Tensor input, Number scalar)
-    Computes `sub` for each tensor of the list `input`. Returns a list.
+    Computes `torch.sub` for each tensor of the list `input`. Returns a list.
 
     foreach_sub(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.sub` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_sub(sequence of Tensor input, sequence of Number scalars)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.sub` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
     """
@@ -666,18 +666,18 @@ def foreach_sub(input, scalar=None, other=None, scalars=None, *, alpha=1):
 @_operator("foreach_sub_.scalar foreach_sub_.list foreach_sub_.scalars")
 def foreach_sub_(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_sub_(sequence of Tensor input, Number scalar)
-    Computes `sub` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.sub` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     foreach_sub_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.sub` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_sub_(sequence of Tensor input, sequence of Number scalars)
-    Computes `sub` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.sub` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     Dtypes: integers, floats and complex.
     """
@@ -686,18 +686,18 @@ def foreach_sub_(input, scalar=None, other=None, scalars=None, *, alpha=1):
 @_operator("foreach_mul.scalar foreach_mul.list foreach_mul.scalars foreach_mul.tensor")
 def foreach_mul(input, scalar=None, other=None, scalars=None):
     """foreach_mul(sequence of Tensor input, Number scalar)
-    Computes `mul` for each tensor of the list `input`. Returns a list.
+    Computes `torch.mul` for each tensor of the list `input`. Returns a list.
 
     foreach_mul(sequence of Tensor input, sequence of Tensor other)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.mul` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_mul(sequence of Tensor input, sequence of Number scalars)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.mul` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_mul(sequence of Tensor input, Tensor other)
-    Computes `mul` for each tensor of the list `input`. Returns a list.
+    Computes `torch.mul` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
     """
@@ -706,22 +706,22 @@ def foreach_mul(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_mul_.scalar foreach_mul_.list foreach_mul_.scalars foreach_mul_.tensor")
 def foreach_mul_(input, scalar=None, other=None, scalars=None):
     """foreach_mul_(sequence of Tensor input, Number scalar)
-    Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.mul` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     foreach_mul_(sequence of Tensor input, sequence of Tensor other)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.mul` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_mul_(sequence of Tensor input, sequence of Number scalars)
-    Computes `mul` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.mul` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_mul_(sequence of Tensor input, Tensor other)
-    Computes `mul` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.mul` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: bool, integers, floats and complex.
     """
@@ -730,18 +730,18 @@ def foreach_mul_(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_div.scalar foreach_div.list foreach_div.scalars foreach_div.tensor")
 def foreach_div(input, scalar=None, other=None, scalars=None):
     """foreach_div(sequence of Tensor input, Number scalar)
-    Computes `div` for each tensor of the list `input`. Returns a list.
+    Computes `torch.div` for each tensor of the list `input`. Returns a list.
 
     foreach_div(sequence of Tensor input, sequence of Tensor other)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.div` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_div(sequence of Tensor input, sequence of Number scalars)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.div` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_div(sequence of Tensor input, Tensor other)
-    Computes `div` for each tensor of the list `input`. Returns a list.
+    Computes `torch.div` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
     default dtype for integers and bool.
@@ -751,22 +751,22 @@ def foreach_div(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_div_.scalar foreach_div_.list foreach_div_.scalars foreach_div_.tensor")
 def foreach_div_(input, scalar=None, other=None, scalars=None):
     """foreach_div_(sequence of Tensor input, Number scalar)
-    Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.div` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     foreach_div_(sequence of Tensor input, sequence of Tensor other)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.div` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_div_(sequence of Tensor input, sequence of Number scalars)
-    Computes `div` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.div` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_div_(sequence of Tensor input, Tensor other)
-    Computes `div` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.div` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: floats and complex except complex32.
     """
@@ -775,15 +775,15 @@ def foreach_div_(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_clamp_max.scalar foreach_clamp_max.list foreach_clamp_max.scalars")
 def foreach_clamp_max(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_max(sequence of Tensor input, Number scalar)
-    Computes `clamp_max` for each tensor of the list `input`. Returns a list.
+    Computes `torch.clamp_max` for each tensor of the list `input`. Returns a list.
 
     foreach_clamp_max(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.clamp_max` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_clamp_max(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.clamp_max` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
@@ -792,18 +792,18 @@ def foreach_clamp_max(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_clamp_max_.scalar foreach_clamp_max_.list foreach_clamp_max_.scalars")
 def foreach_clamp_max_(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_max_(sequence of Tensor input, Number scalar)
-    Computes `clamp_max` for each tensor of the list `input`, in place. If the shapes or dtypes of
-    an item are not supported, returns an error and changes nothing.
+    Computes `torch.clamp_max` for each tensor of the list `input`, in place. If the shapes or
+    dtypes of an item are not supported, returns an error and changes nothing.
 
     foreach_clamp_max_(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.clamp_max` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_clamp_max_(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.clamp_max` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     Dtypes: bool, integers and floats.
     """
@@ -812,15 +812,15 @@ def foreach_clamp_max_(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_clamp_min.scalar foreach_clamp_min.list foreach_clamp_min.scalars")
 def foreach_clamp_min(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_min(sequence of Tensor input, Number scalar)
-    Computes `clamp_min` for each tensor of the list `input`. Returns a list.
+    Computes `torch.clamp_min` for each tensor of the list `input`. Returns a list.
 
     foreach_clamp_min(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.clamp_min` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_clamp_min(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.clamp_min` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
@@ -829,18 +829,18 @@ def foreach_clamp_min(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_clamp_min_.scalar foreach_clamp_min_.list foreach_clamp_min_.scalars")
 def foreach_clamp_min_(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_min_(sequence of Tensor input, Number scalar)
-    Computes `clamp_min` for each tensor of the list `input`, in place. If the shapes or dtypes of
-    an item are not supported, returns an error and changes nothing.
+    Computes `torch.clamp_min` for each tensor of the list `input`, in place. If the shapes or
+    dtypes of an item are not supported, returns an error and changes nothing.
 
     foreach_clamp_min_(sequence of Tensor input, sequence of Tensor other)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.clamp_min` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_clamp_min_(sequence of Tensor input, sequence of Number scalars)
-    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.clamp_min` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     Dtypes: bool, integers and floats.
     """
@@ -849,15 +849,15 @@ def foreach_clamp_min_(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_maximum.scalar foreach_maximum.list foreach_maximum.scalars")
 def foreach_maximum(input, scalar=None, other=None, scalars=None):
     """foreach_maximum(sequence of Tensor input, Number scalar)
-    Computes `maximum` for each tensor of the list `input`. Returns a list.
+    Computes `torch.maximum` for each tensor of the list `input`. Returns a list.
 
     foreach_maximum(sequence of Tensor input, sequence of Tensor other)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.maximum` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_maximum(sequence of Tensor input, sequence of Number scalars)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.maximum` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
@@ -866,18 +866,18 @@ def foreach_maximum(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_maximum_.scalar foreach_maximum_.list foreach_maximum_.scalars")
 def foreach_maximum_(input, scalar=None, other=None, scalars=None):
     """foreach_maximum_(sequence of Tensor input, Number scalar)
-    Computes `maximum` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    Computes `torch.maximum` for each tensor of the list `input`, in place. If the shapes or dtypes
+    of an item are not supported, returns an error and changes nothing.
 
     foreach_maximum_(sequence of Tensor input, sequence of Tensor other)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.maximum` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_maximum_(sequence of Tensor input, sequence of Number scalars)
-    Computes `maximum` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.maximum` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     Dtypes: bool, integers and floats.
     """
@@ -886,15 +886,15 @@ def foreach_maximum_(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_minimum.scalar foreach_minimum.list foreach_minimum.scalars")
 def foreach_minimum(input, scalar=None, other=None, scalars=None):
     """foreach_minimum(sequence of Tensor input, Number scalar)
-    Computes `minimum` for each tensor of the list `input`. Returns a list.
+    Computes `torch.minimum` for each tensor of the list `input`. Returns a list.
 
     foreach_minimum(sequence of Tensor input, sequence of Tensor other)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.minimum` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_minimum(sequence of Tensor input, sequence of Number scalars)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.minimum` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
     """
@@ -903,18 +903,18 @@ def foreach_minimum(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_minimum_.scalar foreach_minimum_.list foreach_minimum_.scalars")
 def foreach_minimum_(input, scalar=None, other=None, scalars=None):
     """foreach_minimum_(sequence of Tensor input, Number scalar)
-    Computes `minimum` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    Computes `torch.minimum` for each tensor of the list `input`, in place. If the shapes or dtypes
+    of an item are not supported, returns an error and changes nothing.
 
     foreach_minimum_(sequence of Tensor input, sequence of Tensor other)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.minimum` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_minimum_(sequence of Tensor input, sequence of Number scalars)
-    Computes `minimum` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.minimum` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     Dtypes: bool, integers and floats.
     """
@@ -923,20 +923,20 @@ def foreach_minimum_(input, scalar=None, other=None, scalars=None):
 @_operator("foreach_pow.scalar foreach_pow.scalars foreach_pow.list foreach_pow.base")
 def foreach_pow(input, exponent):
     """foreach_pow(sequence of Tensor input, Number exponent)
-    Computes `pow` for each tensor of the list `input`. Returns a list.
+    Computes `torch.pow` for each tensor of the list `input`. Returns a list.
 
     foreach_pow(sequence of Tensor input, sequence of Number exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.pow` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype.
 
     foreach_pow(sequence of Tensor input, sequence of Tensor exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.pow` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_pow(Number input, sequence of Tensor exponent)
-    Computes `pow` for each tensor of the list `input`. Returns a list.
+    Computes `torch.pow` for each tensor of the list `input`. Returns a list.
 
     Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
     """
@@ -945,20 +945,20 @@ def foreach_pow(input, exponent):
 @_operator("foreach_pow_.scalar foreach_pow_.scalars foreach_pow_.list")
 def foreach_pow_(input, exponent):
     """foreach_pow_(sequence of Tensor input, Number exponent)
-    Computes `pow` for each tensor of the list `input`, in place. If the shapes or dtypes of an item
-    are not supported, returns an error and changes nothing.
+    Computes `torch.pow` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     foreach_pow_(sequence of Tensor input, sequence of Number exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.pow` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     Dtypes: bool, integers, floats and complex except complex32.
 
     foreach_pow_(sequence of Tensor input, sequence of Tensor exponent)
-    Computes `pow` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.pow` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     Dtypes: integers, floats and complex except complex32.
     """
@@ -967,16 +967,16 @@ def foreach_pow_(input, exponent):
 @_operator("foreach_lerp.scalar foreach_lerp.list foreach_lerp.scalars")
 def foreach_lerp(input, tensors1, weight=None, weights=None):
     """foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.lerp` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.lerp` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    Computes `torch.lerp` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     Dtypes: floats and complex. Result: the promoted dtype.
     """
@@ -985,19 +985,19 @@ def foreach_lerp(input, tensors1, weight=None, weights=None):
 @_operator("foreach_lerp_.scalar foreach_lerp_.list foreach_lerp_.scalars")
 def foreach_lerp_(input, tensors1, weight=None, weights=None):
     """foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.lerp` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.lerp` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
-    Computes `lerp` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    Computes `torch.lerp` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -1006,16 +1006,16 @@ def foreach_lerp_(input, tensors1, weight=None, weights=None):
 @_operator("foreach_addcmul.scalar foreach_addcmul.scalars foreach_addcmul.tensor")
 def foreach_addcmul(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.addcmul` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.addcmul` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.addcmul` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
     """
@@ -1024,19 +1024,19 @@ def foreach_addcmul(input, tensor1, tensor2, value=1, scalars=None):
 @_operator("foreach_addcmul_.scalar foreach_addcmul_.scalars foreach_addcmul_.tensor")
 def foreach_addcmul_(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.addcmul` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.addcmul` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.addcmul` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     Dtypes: integers, floats and complex.
     """
@@ -1045,16 +1045,16 @@ def foreach_addcmul_(input, tensor1, tensor2, value=1, scalars=None):
 @_operator("foreach_addcdiv.scalar foreach_addcdiv.scalars foreach_addcdiv.tensor")
 def foreach_addcdiv(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.addcdiv` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.addcdiv` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
-    other lists. Returns a list.
+    Computes `torch.addcdiv` for each tensor of the list `input`, with the corresponding items of
+    the other lists. Returns a list.
 
     Dtypes: floats and complex. Result: the promoted dtype.
     """
@@ -1063,19 +1063,19 @@ def foreach_addcdiv(input, tensor1, tensor2, value=1, scalars=None):
 @_operator("foreach_addcdiv_.scalar foreach_addcdiv_.scalars foreach_addcdiv_.tensor")
 def foreach_addcdiv_(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.addcdiv` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.addcdiv` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of the
-    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
-    and changes nothing.
+    Computes `torch.addcdiv` for each tensor of the list `input`, with the corresponding items of
+    the other lists, in place. If the shapes or dtypes of an item are not supported, returns an
+    error and changes nothing.
 
     Dtypes: floats and complex.
     """
@@ -1083,16 +1083,15 @@ def foreach_addcdiv_(input, tensor1, tensor2, value=1, scalars=None):
 
 @_operator("foreach_norm")
 def foreach_norm(input, ord=2, dtype=None):
-    """Computes `linalg.vector_norm` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.linalg.vector_norm` for each tensor of the list `input`. Returns a list.
 
-    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
-    complex, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the promoted dtype, unless `dtype` is given.
     """
 
 
 @_operator("foreach_max")
 def foreach_max(input):
-    """Computes `max` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.max` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers and floats.
     """
@@ -1100,8 +1099,8 @@ def foreach_max(input):
 
 @_operator("foreach_mm")
 def foreach_mm(input, mat2):
-    """Computes `mm` for each tensor of the list `input`, with the corresponding items of the other
-    lists. Returns a list.
+    """Computes `torch.mm` for each tensor of the list `input`, with the corresponding items of the
+    other lists. Returns a list.
 
     Dtypes: integers, floats and complex except complex32.
     """
@@ -1109,7 +1108,7 @@ def foreach_mm(input, mat2):
 
 @_operator("foreach_clone")
 def foreach_clone(input, *, memory_format=None):
-    """Computes `clone` for each tensor of the list `input`. Returns a list.
+    """Computes `torch.clone` for each tensor of the list `input`. Returns a list.
 
     Dtypes: bool, integers, floats and complex.
     """
@@ -1117,9 +1116,9 @@ def foreach_clone(input, *, memory_format=None):
 
 @_operator("foreach_copy_")
 def foreach_copy_(input, src, non_blocking=False):
-    """Computes `copy_` for each tensor of the list `input`, with the corresponding items of the other
-    lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
-    changes nothing.
+    """Computes `Tensor.copy_` for each tensor of the list `input`, with the corresponding items of the
+    other lists, in place. If the shapes or dtypes of an item are not supported, returns an error
+    and changes nothing.
 
     Dtypes: bool, integers, floats and complex.
     """
@@ -1127,8 +1126,8 @@ def foreach_copy_(input, src, non_blocking=False):
 
 @_operator("foreach_zero_")
 def foreach_zero_(input):
-    """Computes `zero_` for each tensor of the list `input`, in place. If the shapes or dtypes of an
-    item are not supported, returns an error and changes nothing.
+    """Computes `torch.zero_` for each tensor of the list `input`, in place. If the shapes or dtypes of
+    an item are not supported, returns an error and changes nothing.
 
     Dtypes: bool, integers, floats and complex.
     """

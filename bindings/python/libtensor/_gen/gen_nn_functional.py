@@ -5,13 +5,14 @@ from .._core.call import *
 
 @_operator("pdist")
 def pdist(input, p=2):
-    """Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M). Returns a
-    vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
-    so on (the condensed distance matrix).
+    """Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M): `(sum over
+    k of |x[i][k] - x[j][k]|**p)**(1 / p)` for i < j. Returns a vector of length N*(N - 1)/2: the
+    distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed distance
+    matrix).
 
     Dtypes: float32 and float64. Result: the dtype of `input`.
 
-    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
+    >>> torch.nn.functional.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
 
@@ -24,7 +25,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
     Dtypes: floats. Result: the promoted dtype.
 
-    >>> torch.cosine_similarity(torch.tensor([[1., 0.], [3., 4.]]), torch.tensor([[1., 1.], [4., 3.]]))
+    >>> torch.nn.functional.cosine_similarity(torch.tensor([[1., 0.], [3., 4.]]), torch.tensor([[1., 1.], [4., 3.]]))
     tensor([0.7071, 0.9600])
     """
 
@@ -67,7 +68,7 @@ def prelu(input, weight):
 
     It is also a method, `Tensor.prelu(weight)`.
 
-    >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
+    >>> torch.nn.functional.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
     """
 
@@ -138,7 +139,7 @@ def threshold(input, threshold, value, inplace=False, *, out=None):
     `inplace` modifies `input` and returns it, as `threshold_` does. `out` is the tensor that the
     result is written to.
 
-    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    >>> torch.nn.functional.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
     """
 
@@ -152,7 +153,7 @@ def threshold_(input, threshold, value):
 
     Dtypes: integers and floats.
 
-    >>> torch.threshold_(torch.tensor([1., 2., 3.]), 2, -1)
+    >>> torch.nn.functional.threshold_(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
     """
 
@@ -167,7 +168,7 @@ def hardshrink(input, lambd=0.5, *, out=None):
     `out` is the tensor that the result is written to. It is also a method,
     `Tensor.hardshrink(lambd=0.5)`.
 
-    >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
+    >>> torch.nn.functional.hardshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-1.,  0.,  2.])
     """
 
@@ -277,7 +278,7 @@ def celu(input, alpha=1.0, inplace=False):
 
     `inplace` modifies `input` and returns it, as `celu_` does.
 
-    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    >>> torch.nn.functional.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
     """
 
@@ -291,7 +292,7 @@ def celu_(input, alpha=1.0):
 
     Dtypes: floats.
 
-    >>> torch.celu_(torch.tensor([-1., 2.]), alpha=2)
+    >>> torch.nn.functional.celu_(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
     """
 
@@ -306,7 +307,7 @@ def selu(input, inplace=False):
 
     `inplace` modifies `input` and returns it, as `selu_` does.
 
-    >>> torch.selu(torch.tensor([-1., 2.]))
+    >>> torch.nn.functional.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
 
@@ -321,7 +322,7 @@ def selu_(input):
 
     Dtypes: floats.
 
-    >>> torch.selu_(torch.tensor([-1., 2.]))
+    >>> torch.nn.functional.selu_(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
 
@@ -460,7 +461,7 @@ def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=
     `generator` defaults to the default generator of the device. `inplace` modifies `input` and
     returns it, as `rrelu_` does.
 
-    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    >>> torch.nn.functional.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
     """
 
@@ -478,7 +479,7 @@ def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, gene
 
     `generator` defaults to the default generator of the device.
 
-    >>> torch.rrelu_(torch.tensor([-6., 2.]), 0.1, 0.4)
+    >>> torch.nn.functional.rrelu_(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
     """
 
@@ -512,7 +513,7 @@ def softmax(input, dim, dtype=None, *, out=None):
     maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first;
     integers and bool require it.
 
-    Alias of `softmax`.
+    Alias of `torch.softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
@@ -525,7 +526,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
     overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 
-    Alias of `log_softmax`.
+    Alias of `torch.log_softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
@@ -623,9 +624,9 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]))
+    >>> torch.nn.functional.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]))
     tensor([[[21., 32., 43.]]])
-    >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]), padding="same")
+    >>> torch.nn.functional.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]), padding="same")
     tensor([[[21., 32., 43.,  4.]]])
     """
 
@@ -648,11 +649,11 @@ def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
+    >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
     tensor([[[[4., 6., 4.],
               [6., 9., 6.],
               [4., 6., 4.]]]])
-    >>> torch.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), padding="same")
+    >>> torch.nn.functional.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), padding="same")
     tensor([[[[4., 2.],
               [2., 1.]]]])
     """
@@ -673,9 +674,9 @@ def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))
+    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
-    >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), padding="same").flatten()
+    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), padding="same").flatten()
     tensor([8., 4., 4., 2., 4., 2., 2., 1.])
     """
 
@@ -694,7 +695,7 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    >>> torch.conv_transpose1d(torch.tensor([[[1., 2.]]]), torch.tensor([[[1., 10.]]]), stride=2)
+    >>> torch.nn.functional.conv_transpose1d(torch.tensor([[[1., 2.]]]), torch.tensor([[[1., 10.]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
     """
 
@@ -708,7 +709,7 @@ def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
               [2., 4., 2.],
               [1., 2., 1.]]]])
@@ -724,7 +725,7 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    >>> torch.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 1, 1)).flatten()
+    >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 1, 1)).flatten()
     tensor([1., 1.])
     """
 
@@ -733,11 +734,12 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
 def conv_tbc(input, weight, bias, pad=0):
     """Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
     `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
-    zeros are added at each end. Returns a tensor of shape (L_out, N, C_out).
+    zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
+    - K + 1.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
+    >>> torch.nn.functional.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
     """
 
@@ -779,8 +781,9 @@ def dropout_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("feature_dropout", switches=True)
 def feature_dropout(input, p, train, inplace=False, *, generator=None):
-    """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
+    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
+    1 - `p`. A `p` outside of [0, 1] is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -788,7 +791,7 @@ def feature_dropout(input, p, train, inplace=False, *, generator=None):
     returns it, as `feature_dropout_` does.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
+    >>> torch.nn.functional.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
     tensor([[[0., 0.],
              [0., 0.],
              [2., 2.]]])
@@ -797,8 +800,9 @@ def feature_dropout(input, p, train, inplace=False, *, generator=None):
 
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
-    """Applies `dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are set to 0 together. A `p` outside of [0, 1] is an error.
+    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
+    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
+    1 - `p`. A `p` outside of [0, 1] is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -807,7 +811,7 @@ def feature_dropout_(input, p, train, *, generator=None):
     `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
-    >>> torch.feature_dropout_(torch.ones(1, 3, 2), 0.5, train=True)
+    >>> torch.nn.functional.feature_dropout_(torch.ones(1, 3, 2), 0.5, train=True)
     tensor([[[0., 0.],
              [0., 0.],
              [2., 2.]]])
@@ -933,8 +937,8 @@ def dropout3d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.alpha_dropout", switches=True)
 def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
-    """Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
-    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    """Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
+    element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
     error.
 
@@ -951,8 +955,8 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None
 
 @_operator("nn.alpha_dropout", inplace=True)
 def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
-    """Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
-    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    """Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
+    element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
     error.
 
@@ -970,8 +974,9 @@ def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
 
 @_operator("nn.feature_alpha_dropout", switches=True)
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
-    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together. A `p` outside of [0, 1] is an error.
+    """Applies alpha dropout to whole channels, if `training` is true: all elements with the same
+    indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
+    [0, 1] is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -986,8 +991,9 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, genera
 
 @_operator("nn.feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
-    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
-    dimensions are replaced together. A `p` outside of [0, 1] is an error.
+    """Applies alpha dropout to whole channels, if `training` is true: all elements with the same
+    indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
+    [0, 1] is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -1024,7 +1030,7 @@ def bilinear(input1, input2, weight, bias=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input1`.
 
-    >>> torch.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
+    >>> torch.nn.functional.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
     tensor([9.])
     """
 
@@ -1048,9 +1054,9 @@ def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
     Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
-    for complex, the default dtype for integers and bool.
+    for complex, the default dtype for integers.
 
-    >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
+    >>> torch.nn.functional.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
     tensor([5.0000])
     """
 
@@ -1077,7 +1083,7 @@ def pixel_shuffle(input, upscale_factor):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    >>> torch.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
+    >>> torch.nn.functional.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
              [2, 3]]])
     """
@@ -1091,7 +1097,7 @@ def pixel_unshuffle(input, downscale_factor):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    >>> torch.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
+    >>> torch.nn.functional.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
     tensor([0, 1, 2, 3])
     """
 
@@ -1103,7 +1109,7 @@ def channel_shuffle(input, groups):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    >>> torch.nn.functional.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """
 
@@ -1117,7 +1123,7 @@ def native_channel_shuffle(input, groups):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    >>> torch.nn.functional.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """
 
@@ -1156,11 +1162,12 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 @_operator("embedding_renorm_")
 def embedding_renorm_(input, indices, max_norm, norm_type):
     """Scales the rows of `input` at `indices` whose `norm_type`-norm exceeds `max_norm` to
-    approximately that norm, in place.
+    approximately that norm, in place. The indices are int32 or int64; an index out of range is an
+    error.
 
     Dtypes: floats and complex.
 
-    >>> torch.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
+    >>> torch.nn.functional.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
     tensor([[0.6000, 0.8000]])
     """
 
@@ -1192,8 +1199,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
-    complex.
+    Dtypes: floats and complex. Result: the promoted dtype.
 
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(2.)
@@ -1345,8 +1351,8 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: integers, floats and complex. Result: the promoted dtype; the default dtype for integers
-    and bool.
+    Dtypes: integers, floats and complex. Result: the promoted dtype; the default dtype for
+    integers.
 
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0., 1.]), torch.tensor([1., 1.]))
     tensor(1.3591)
@@ -1392,8 +1398,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers and
-    bool.
+    Dtypes: integers and floats. Result: the promoted dtype; the default dtype for integers.
 
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1, 1]))
     tensor(0.5000)
@@ -1482,14 +1487,15 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 @_operator("nn.triplet_margin_loss")
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"):
     """Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
-    where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
-    instead of d(anchor, negative) where it is smaller. A `margin` that is not positive is an error.
+    where d is `torch.pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is
+    used instead of d(anchor, negative) where it is smaller. A `margin` that is not positive is an
+    error.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype; the corresponding real dtype
-    for complex, the default dtype for integers and bool.
+    for complex, the default dtype for integers.
 
     >>> torch.nn.functional.triplet_margin_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
     tensor(4.0000)
@@ -1503,19 +1509,20 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     the target sequences, summed over all alignments to the T time steps, where the class `blank`
     separates labels.
 
-    `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
-    `targets` are class indices from 0 to C - 1 of shape (N, S), or the concatenated sequences.
-    `input_lengths` and `target_lengths` are the lengths of each sample, at most T and S.
-    `zero_infinity` replaces infinite losses, of targets that are too long, by 0. `reduction` is
-    "none" for the loss of each sample, "mean" for the mean of the losses divided by the target
-    lengths (default), or "sum".
+    `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of
+    `torch.log_softmax`. `targets` are class indices from 0 to C - 1 of shape (N, S), or the
+    concatenated sequences. `input_lengths` and `target_lengths` are the lengths of each sample, at
+    most T and S. `zero_infinity` replaces infinite losses, of targets that are too long, by 0.
+    `reduction` is "none" for the loss of each sample, "mean" for the mean of the losses divided by
+    the target lengths (default), or "sum".
 
-    The gradient includes that of `log_softmax`.
+    The gradient includes that of `torch.log_softmax`.
 
     Dtypes: float32 and float64. Result: the dtype of `log_probs`.
 
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction="mean", bool zero_infinity=False)
-    Computes `ctc_loss` with lengths given as tensors of integers.
+    Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+    integers.
 
     Dtypes: float32 and float64. Result: the dtype of `log_probs`. Meta tensors are an error,
     because the result depends on values.
@@ -1575,7 +1582,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
     of the dtype of the computation, which is float32 for 16-bit floats.
 
-    Alias of `rms_norm`.
+    Alias of `torch.rms_norm`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -1662,7 +1669,7 @@ def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
     alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
     count as 0.
 
-    Dtypes: floats and int64. Result: the dtype of `input`; the default dtype for integers and bool.
+    Dtypes: floats and int64. Result: the dtype of `input`; the default dtype for integers.
 
     >>> torch.nn.functional.local_response_norm(torch.tensor([[[3.], [1.]]]), 1, alpha=1.0, beta=1.0)
     tensor([[[0.3000],
@@ -1683,7 +1690,7 @@ def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    >>> torch.max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
+    >>> torch.nn.functional.max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[3., 4.]])
     """
 
@@ -1696,7 +1703,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    >>> torch.max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
+    >>> torch.nn.functional.max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
@@ -1710,7 +1717,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    >>> torch.max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
+    >>> torch.nn.functional.max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
     """
 
@@ -1718,7 +1725,8 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
-    the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
+    the first of equal elements, and of the last NaN. `torch.nn.functional.max_unpool1d` accepts
+    these indices.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -1729,9 +1737,9 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool2d_with_indices")
 def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies `max_pool2d`, and also returns the flat row-major index (int64) of each maximum in its
-    image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts these
-    indices.
+    """Applies `torch.max_pool2d`, and also returns the flat row-major index (int64) of each maximum in
+    its image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts
+    these indices.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -1743,9 +1751,9 @@ def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool3d_with_indices")
 def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies `max_pool3d`, and also returns the flat row-major index (int64) of each maximum in its
-    volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts these
-    indices.
+    """Applies `torch.max_pool3d`, and also returns the flat row-major index (int64) of each maximum in
+    its volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts
+    these indices.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -1765,7 +1773,7 @@ def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 
     `out` is the tensor that the result is written to.
 
-    >>> torch.avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
+    >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[2., 3.]])
     """
 
@@ -1774,9 +1782,9 @@ def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
     """Applies 2-D average pooling to images `input` of shape (N, C, H, W) or (C, H, W).
     `divisor_override` divides the sum of each window instead of its number of elements. The other
-    arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width).
-    The result is in channels-last memory format if `input` is. A `divisor_override` of 0 is an
-    error.
+    arguments are those of `torch.avg_pool1d`, with one number for both dimensions, or (height,
+    width). The result is in channels-last memory format if `input` is. A `divisor_override` of 0 is
+    an error.
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
@@ -1811,7 +1819,7 @@ def adaptive_avg_pool1d(input, output_size, *more):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
+    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
     tensor([[2.5000]])
     """
 
@@ -1820,7 +1828,7 @@ def adaptive_avg_pool1d(input, output_size, *more):
 def adaptive_avg_pool2d(input, output_size, *more):
     """Applies 2-D adaptive average pooling to images `input` of shape (N, C, H, W) or (C, H, W).
     `output_size` is one number for both dimensions, or (height, width); windows are those of
-    `adaptive_avg_pool1d`. The result is in channels-last memory format if `input` is.
+    `torch.adaptive_avg_pool1d`. The result is in channels-last memory format if `input` is.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -1834,7 +1842,7 @@ def adaptive_avg_pool2d(input, output_size, *more):
 def adaptive_avg_pool3d(input, output_size, *more):
     """Applies 3-D adaptive average pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H,
     W). `output_size` is one number for all dimensions, or (depth, height, width); windows are those
-    of `adaptive_avg_pool1d`.
+    of `torch.adaptive_avg_pool1d`.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -1888,8 +1896,8 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """Applies 1-D power-average (Lp) pooling to `input` of shape (N, C, L) or (C, L): each output
     element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
     `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
-    are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
-    each missing element counts as the mean of the powers of the others.
+    are those of `torch.max_pool1d` without padding; in a window that `ceil_mode` extends past the
+    end, each missing element counts as the mean of the powers of the others.
 
     Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
     `input`; the default dtype for integers and bool.
@@ -1902,7 +1910,8 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 @_operator("nn.lp_pool2d")
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """Applies 2-D power-average (Lp) pooling to images `input` of shape (N, C, H, W) or (C, H, W):
-    `lp_pool1d` over windows of two dimensions.
+    `lp_pool1d` over windows of two dimensions. The arguments are those of `lp_pool1d`, with one
+    number for both dimensions, or (height, width).
 
     Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
     `input`; the default dtype for integers and bool.
@@ -1916,7 +1925,8 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 @_operator("nn.lp_pool3d")
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """Applies 3-D power-average (Lp) pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H,
-    W): `lp_pool1d` over windows of three dimensions.
+    W): `lp_pool1d` over windows of three dimensions. The arguments are those of `lp_pool1d`, with
+    one number for all dimensions, or (depth, height, width).
 
     Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
     `input`; the default dtype for integers and bool.
@@ -1928,11 +1938,11 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 @_operator("nn.max_unpool1d")
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
-    """Computes a partial inverse of `max_pool1d`: writes the elements of `input` of shape (N, C, L) or
-    (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of
-    zeros. `output_size` selects one of the lengths that pooling maps to L, as the length alone or
-    as the whole shape. An index out of range is an error. If several elements have the same index,
-    the last one is stored, but each receives the gradient of that position.
+    """Computes a partial inverse of `torch.max_pool1d`: writes the elements of `input` of shape (N, C,
+    L) or (C, L) to the positions `indices`, as returned by `torch.max_pool1d_with_indices`, of
+    signals of zeros. `output_size` selects one of the lengths that pooling maps to L, as the length
+    alone or as the whole shape. An index out of range is an error. If several elements have the
+    same index, the last one is stored, but each receives the gradient of that position.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -1943,8 +1953,9 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=(0,), output_
 
 @_operator("nn.max_unpool2d")
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
-    """Computes a partial inverse of `max_pool2d`: writes the elements of `input` to the positions
-    `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
+    """Computes a partial inverse of `torch.max_pool2d`: writes the elements of `input` to the
+    positions `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See
+    `max_unpool1d`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -1958,8 +1969,9 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=(0,), output_
 
 @_operator("nn.max_unpool3d")
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
-    """Computes a partial inverse of `max_pool3d`: writes the elements of `input` to the positions
-    `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
+    """Computes a partial inverse of `torch.max_pool3d`: writes the elements of `input` to the
+    positions `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See
+    `max_unpool1d`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -2182,7 +2194,7 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    >>> torch.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1), torch.zeros(3, 1))
+    >>> torch.nn.functional.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1), torch.zeros(3, 1))
     tensor([[0.2048]])
     """
 
@@ -2194,7 +2206,7 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    >>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
+    >>> torch.nn.functional.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[0.7616]])
     """
 
@@ -2206,16 +2218,16 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    >>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
+    >>> torch.nn.functional.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[1.]])
     """
 
 
 @_operator("pack_padded_sequence", results="data batch_sizes")
 def pack_padded_sequence(input, lengths, batch_first=False):
-    """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
-    related functions. Returns the rows of all time steps, one step after the other, and the number
-    of sequences at each step. `lengths` (int64) must be in descending order.
+    """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `torch.lstm`
+    and related functions. Returns the rows of all time steps, one step after the other, and the
+    number of sequences at each step. `lengths` (int64) must be in descending order.
 
     Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
     depends on values.
@@ -2297,13 +2309,13 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples `input` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
-    modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
-    2 reflection.
+    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with
+    numbers for the modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
+    zeros, 1 border, 2 reflection.
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    >>> torch.grid_sampler(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    >>> torch.nn.functional.grid_sampler(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
     """
 
@@ -2314,7 +2326,7 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    >>> torch.grid_sampler_2d(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    >>> torch.nn.functional.grid_sampler_2d(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
     """
 
@@ -2325,7 +2337,7 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    >>> torch.grid_sampler_3d(torch.tensor([[[[[1., 3.]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
+    >>> torch.nn.functional.grid_sampler_3d(torch.tensor([[[[[1., 3.]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[2.]]]]])
     """
 
@@ -2364,12 +2376,12 @@ def affine_grid(theta, size, align_corners=None):
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
-    `align_corners` required.
+    """Generates a sampling grid. Equivalent to `torch.nn.functional.affine_grid` of the neural network
+    functions, with `align_corners` required.
 
     Dtypes: floats. Result: the dtype of `theta`.
 
-    >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
+    >>> torch.nn.functional.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
               [ 1.,  0.]]]])
     """
@@ -2384,7 +2396,7 @@ def relu(input, inplace=False):
     `inplace` modifies `input` and returns it, as `relu_` does. It is also a method,
     `Tensor.relu(inplace=False)`, in place `Tensor.relu_(inplace=False)`.
 
-    >>> torch.relu(torch.tensor([-1., 2.]))
+    >>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
 
@@ -2397,7 +2409,7 @@ def relu_(input):
 
     Dtypes: integers and floats.
 
-    >>> torch.tensor([-1., 2.]).relu_()
+    >>> torch.nn.functional.relu_(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
 

@@ -59,7 +59,7 @@ def add_scalar(qa, b):
 
 @_operator("quantized.add_scalar_relu")
 def add_scalar_relu(qa, b):
-    """Computes the ReLU of `quantized.add_scalar`.
+    """Computes the ReLU of `add_scalar`.
 
     >>> torch.ops.quantized.add_scalar_relu(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), -2).dequantize()
     tensor([0., 1.])
@@ -78,7 +78,7 @@ def mul_scalar(qa, b):
 
 @_operator("quantized.mul_scalar_relu")
 def mul_scalar_relu(qa, b):
-    """Computes the ReLU of `quantized.mul_scalar`.
+    """Computes the ReLU of `mul_scalar`.
 
     >>> torch.ops.quantized.mul_scalar_relu(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), 2).dequantize()
     tensor([0., 6.])
@@ -120,8 +120,8 @@ def matmul(qa, qb, scale, zero_point):
 @_operator("quantized.linear_pack")
 def linear_pack(weight):
     """Packs the integers of a qint8 `weight` of shape (out, in) in the order in which matrix products
-    read them. The result is the argument `packed` of `quantized.linear`, which then skips this
-    step: a tensor of bytes for this CPU. It does not follow later changes of `weight`.
+    read them. The result is the argument `packed` of `linear`, which then skips this step: a tensor
+    of bytes for this CPU. It does not follow later changes of `weight`.
 
     >>> w = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.linear_pack(w).dtype
@@ -134,7 +134,7 @@ def linear(input, weight, bias, scale, zero_point, packed=None):
     """Applies a linear transformation to a quint8 or qint8 tensor of shape (..., in) with a qint8
     `weight` of shape (out, in) and a float32 `bias` of shape (out), quantized with `scale` and
     `zero_point` in the dtype of `input`. `weight` is quantized per tensor, or per row. Products are
-    accumulated in int32. `packed` is the result of `quantized.linear_pack`, if available.
+    accumulated in int32. `packed` is the result of `linear_pack`, if available.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
     >>> torch.ops.quantized.linear(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), torch.ops.quantized.linear_prepack(w), 0.5, 0).dequantize()
@@ -144,7 +144,7 @@ def linear(input, weight, bias, scale, zero_point, packed=None):
 
 @_operator("quantized.linear_relu")
 def linear_relu(input, weight, bias, scale, zero_point, packed=None):
-    """Applies `quantized.linear`, followed by ReLU.
+    """Applies `linear`, followed by ReLU.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
     >>> torch.ops.quantized.linear_relu(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), torch.ops.quantized.linear_prepack(w), 0.5, 0).dequantize()
@@ -154,8 +154,8 @@ def linear_relu(input, weight, bias, scale, zero_point, packed=None):
 
 @_operator("quantized.linear_dynamic")
 def linear_dynamic(input, weight, bias, reduce_range=False, packed=None):
-    """Applies `quantized.linear` to a float32 tensor, which is quantized to quint8 as
-    `quantize_per_tensor_dynamic` does. The result is float32.
+    """Applies `linear` to a float32 tensor, which is quantized to quint8 as
+    `torch.quantize_per_tensor_dynamic` does. The result is float32.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
     >>> torch.ops.quantized.linear_dynamic(torch.tensor([0.0, 2.55]), torch.ops.quantized.linear_prepack(w))

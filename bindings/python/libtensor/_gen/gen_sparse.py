@@ -83,7 +83,7 @@ def softmax(input, dim, *, dtype=None):
 @_operator("sparse.log_softmax")
 def log_softmax(input, dim, *, dtype=None):
     """Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
-    See `sparse.softmax`.
+    See `softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 

@@ -7,7 +7,7 @@ from .._core.call import *
 def expit(input, *, out=None):
     """Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 
-    Alias of `sigmoid`.
+    Alias of `torch.sigmoid`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
@@ -23,7 +23,7 @@ def expit(input, *, out=None):
 def exp2(input, *, out=None):
     """Computes 2 to the power of each element: `2**x`.
 
-    Alias of `exp2`.
+    Alias of `torch.exp2`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
@@ -39,7 +39,7 @@ def exp2(input, *, out=None):
 def expm1(input, *, out=None):
     """Computes `exp(x) - 1` of each element, accurate for x near 0.
 
-    Alias of `expm1`.
+    Alias of `torch.expm1`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
@@ -56,7 +56,7 @@ def log1p(input, *, out=None):
     """Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
     below -1.
 
-    Alias of `log1p`.
+    Alias of `torch.log1p`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
@@ -73,7 +73,7 @@ def erf(input, *, out=None):
     """Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
     from 0 to x.
 
-    Alias of `erf`.
+    Alias of `torch.erf`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -89,7 +89,7 @@ def erf(input, *, out=None):
 def erfc(input, *, out=None):
     """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
 
-    Alias of `erfc`.
+    Alias of `torch.erfc`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -106,7 +106,7 @@ def erfinv(input, *, out=None):
     """Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
     -1 and 1, and NaN outside of [-1, 1].
 
-    Alias of `erfinv`.
+    Alias of `torch.erfinv`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -123,7 +123,7 @@ def gammaln(input, *, out=None):
     """Computes the natural logarithm of the absolute value of the gamma function of each element:
     `log(|gamma(x)|)`; inf for 0 and negative integers.
 
-    Alias of `lgamma`.
+    Alias of `torch.lgamma`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -140,7 +140,7 @@ def digamma(input, *, out=None):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
     element; -inf for 0, and NaN for negative integers.
 
-    Alias of `digamma`.
+    Alias of `torch.digamma`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -157,7 +157,7 @@ def psi(input, *, out=None):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
     element; -inf for 0, and NaN for negative integers.
 
-    Alias of `digamma`.
+    Alias of `torch.digamma`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -174,7 +174,7 @@ def i0(input, *, out=None):
     """Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
     of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 
-    Alias of `i0`.
+    Alias of `torch.i0`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -190,7 +190,7 @@ def i0(input, *, out=None):
 def sinc(input, *, out=None):
     """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
 
-    Alias of `sinc`.
+    Alias of `torch.sinc`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
@@ -208,7 +208,7 @@ def round(input, *, decimals=0, out=None):
     negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
     `decimals` must be 0 for them.
 
-    Alias of `round`.
+    Alias of `torch.round`.
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
@@ -226,7 +226,7 @@ def logit(input, eps=None, *, out=None):
     """Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
     elements are clamped to [eps, 1 - eps] first.
 
-    Alias of `logit`.
+    Alias of `torch.logit`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -243,7 +243,7 @@ def polygamma(n, input, *, out=None):
     """Computes the polygamma function of each element: the `n`-th derivative of the digamma function,
     n >= 0.
 
-    Alias of `polygamma`.
+    Alias of `torch.polygamma`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -261,10 +261,9 @@ def multigammaln(input, p, *, out=None):
     element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
     - 1.
 
-    Alias of `mvlgamma`.
+    Alias of `torch.mvlgamma`.
 
-    Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers and
-    bool.
+    Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers.
 
     `out` is the tensor that the result is written to.
 
@@ -279,7 +278,7 @@ def gammainc(input, other, *, out=None):
     element: the integral of `t**(input - 1) * exp(-t)` from 0 to `other`, divided by
     `gamma(input)`; NaN for negative arguments. Shapes are broadcast.
 
-    Alias of `igamma`.
+    Alias of `torch.igamma`.
 
     Dtypes: floats. Result: the promoted dtype.
 
@@ -295,7 +294,7 @@ def gammaincc(input, other, *, out=None):
     """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
     element: `1 - igamma(input, other)`; NaN for negative arguments. Shapes are broadcast.
 
-    Alias of `igammac`.
+    Alias of `torch.igammac`.
 
     Dtypes: floats. Result: the promoted dtype.
 
@@ -311,7 +310,7 @@ def xlogy(input, other, *, out=None):
     """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
     Shapes are broadcast.
 
-    Alias of `xlogy`.
+    Alias of `torch.xlogy`.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -359,7 +358,7 @@ def softmax(input, dim, dtype=None, *, out=None):
     maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first;
     integers and bool require it.
 
-    Alias of `softmax`.
+    Alias of `torch.softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
@@ -375,7 +374,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
     overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 
-    Alias of `log_softmax`.
+    Alias of `torch.log_softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
@@ -391,7 +390,7 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     """Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
     overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 
-    Alias of `logsumexp`.
+    Alias of `torch.logsumexp`.
 
     Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
     dtype of `input`; the default dtype for integers and bool.
@@ -523,7 +522,7 @@ def i1e(input, *, out=None):
 
 @_operator("special.bessel_j0")
 def bessel_j0(input, *, out=None):
-    """Computes the Bessel function of the first kind of order 0 of each element.
+    """Computes the Bessel function of the first kind of order 0, J0, of each element.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -537,7 +536,7 @@ def bessel_j0(input, *, out=None):
 
 @_operator("special.bessel_j1")
 def bessel_j1(input, *, out=None):
-    """Computes the Bessel function of the first kind of order 1 of each element.
+    """Computes the Bessel function of the first kind of order 1, J1, of each element.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -551,8 +550,8 @@ def bessel_j1(input, *, out=None):
 
 @_operator("special.bessel_y0")
 def bessel_y0(input, *, out=None):
-    """Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
-    negative numbers.
+    """Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
+    for negative numbers.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -566,8 +565,8 @@ def bessel_y0(input, *, out=None):
 
 @_operator("special.bessel_y1")
 def bessel_y1(input, *, out=None):
-    """Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
-    negative numbers.
+    """Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
+    for negative numbers.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -584,7 +583,7 @@ def modified_bessel_i0(input, *, out=None):
     """Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
     of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 
-    Alias of `i0`.
+    Alias of `torch.i0`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -600,7 +599,7 @@ def modified_bessel_i0(input, *, out=None):
 def modified_bessel_i1(input, *, out=None):
     """Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 
-    Alias of `special.i1`.
+    Alias of `i1`.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -614,8 +613,8 @@ def modified_bessel_i1(input, *, out=None):
 
 @_operator("special.modified_bessel_k0")
 def modified_bessel_k0(input, *, out=None):
-    """Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
-    NaN for negative numbers.
+    """Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf
+    for 0, NaN for negative numbers.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -629,8 +628,8 @@ def modified_bessel_k0(input, *, out=None):
 
 @_operator("special.modified_bessel_k1")
 def modified_bessel_k1(input, *, out=None):
-    """Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
-    NaN for negative numbers.
+    """Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf
+    for 0, NaN for negative numbers.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -645,7 +644,7 @@ def modified_bessel_k1(input, *, out=None):
 @_operator("special.scaled_modified_bessel_k0")
 def scaled_modified_bessel_k0(input, *, out=None):
     """Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-    element, times `exp(x)`; inf for 0, NaN for negative numbers.
+    element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -660,7 +659,7 @@ def scaled_modified_bessel_k0(input, *, out=None):
 @_operator("special.scaled_modified_bessel_k1")
 def scaled_modified_bessel_k1(input, *, out=None):
     """Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-    element, times `exp(x)`; inf for 0, NaN for negative numbers.
+    element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -674,8 +673,8 @@ def scaled_modified_bessel_k1(input, *, out=None):
 
 @_operator("special.spherical_bessel_j0")
 def spherical_bessel_j0(input, *, out=None):
-    """Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
-    x`, and 1 for 0.
+    """Computes the spherical Bessel function of the first kind of order 0, j0, of each element:
+    `sin(x) / x`, and 1 for 0.
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -704,8 +703,9 @@ def airy_ai(input, *, out=None):
 
 @_operator("special.chebyshev_polynomial_t")
 def chebyshev_polynomial_t(x, n, *, out=None):
-    """Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    """Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
+    `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
+    Shapes are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -719,8 +719,9 @@ def chebyshev_polynomial_t(x, n, *, out=None):
 
 @_operator("special.chebyshev_polynomial_u")
 def chebyshev_polynomial_u(x, n, *, out=None):
-    """Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    """Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
+    `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
+    negative degrees return 0. Shapes are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -734,8 +735,9 @@ def chebyshev_polynomial_u(x, n, *, out=None):
 
 @_operator("special.chebyshev_polynomial_v")
 def chebyshev_polynomial_v(x, n, *, out=None):
-    """Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    """Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
+    `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+    integer; negative degrees return 0. Shapes are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -749,8 +751,9 @@ def chebyshev_polynomial_v(x, n, *, out=None):
 
 @_operator("special.chebyshev_polynomial_w")
 def chebyshev_polynomial_w(x, n, *, out=None):
-    """Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
-    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    """Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
+    `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+    integer; negative degrees return 0. Shapes are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -764,9 +767,10 @@ def chebyshev_polynomial_w(x, n, *, out=None):
 
 @_operator("special.hermite_polynomial_h")
 def hermite_polynomial_h(x, n, *, out=None):
-    """Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
-    truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-    with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+    """Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
+    2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
+    to an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
+    correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
     broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
@@ -781,7 +785,8 @@ def hermite_polynomial_h(x, n, *, out=None):
 
 @_operator("special.hermite_polynomial_he")
 def hermite_polynomial_he(x, n, *, out=None):
-    """Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+    """Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element:
+    `He_n(x) = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is
     truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
     with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
     broadcast.
@@ -798,9 +803,10 @@ def hermite_polynomial_he(x, n, *, out=None):
 
 @_operator("special.laguerre_polynomial_l")
 def laguerre_polynomial_l(x, n, *, out=None):
-    """Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-    an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-    accurate. Shapes are broadcast.
+    """Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 * n
+    - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is
+      truncated to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where
+      no digit is accurate. Shapes are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -814,9 +820,10 @@ def laguerre_polynomial_l(x, n, *, out=None):
 
 @_operator("special.legendre_polynomial_p")
 def legendre_polynomial_p(x, n, *, out=None):
-    """Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
-    an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
-    are broadcast.
+    """Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 * n
+    - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated to
+      an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
+      are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
