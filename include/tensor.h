@@ -1064,7 +1064,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
 // Samples from normal distributions with a mean and a standard deviation for each element. Shapes
 // are broadcast. Negative standard deviations are an error.
 //
-// Dtypes: floats. Result: the promoted dtype. Default: `std` 1, `generator` NULL.
+// Dtypes: floats. Result: the dtype of `mean`. Default: `std` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out);
 // `tensor_normal_tensors` with a scalar `std`.
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out);
@@ -6032,7 +6032,7 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
 //
 // Dimensions of named tensors keep their names, which must agree for a letter of the output.
 //
-// Dtypes: integers, floats and complex except complex32. Result: the dtype of `tensors`.
+// Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 
 // Computes a tensor contraction: the sum of products over the last `dims` dimensions of `self` and
@@ -6070,7 +6070,7 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
 // any number of rows, and "donot_use_mm_for_euclid_dist" never.
 //
-// Dtypes: float32 and float64. Result: the dtype of `x1`. Default: `p` 2.0, `compute_mode`
+// Dtypes: float32 and float64. Result: the promoted dtype. Default: `p` 2.0, `compute_mode`
 // "use_mm_for_euclid_dist_if_necessary".
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
@@ -8458,7 +8458,7 @@ TENSOR_API tensor_status tensor_nn_nll_loss(const tensor_t *self, const tensor_t
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1,
+// Dtypes: floats. Result: the promoted dtype. Default: `weight` NULL, `size_average` -1,
 // `ignore_index` -100, `reduce` -1, `reduction` "mean", `label_smoothing` 0.0.
 TENSOR_API tensor_status tensor_nn_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, double label_smoothing, tensor_t **out);
 
@@ -8480,7 +8480,7 @@ TENSOR_API tensor_status tensor_nn_binary_cross_entropy(const tensor_t *self, co
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1, `reduce`
+// Dtypes: floats. Result: the promoted dtype. Default: `weight` NULL, `size_average` -1, `reduce`
 // -1, `reduction` "mean", `pos_weight` NULL.
 TENSOR_API tensor_status tensor_nn_binary_cross_entropy_with_logits(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *pos_weight, tensor_t **out);
 
@@ -8504,8 +8504,7 @@ TENSOR_API tensor_status tensor_nn_poisson_nll_loss(const tensor_t *self, const 
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 //
-// Dtypes: floats. Result: the promoted dtype. Default: `full` false, `eps` 1e-06, `reduction`
-// "mean".
+// Dtypes: floats. Default: `full` false, `eps` 1e-06, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_gaussian_nll_loss(const tensor_t *self, const tensor_t *target, const tensor_t *var, bool full, double eps, const char *reduction, tensor_t **out);
 // `tensor_nn_gaussian_nll_loss` with a scalar `var`.
 TENSOR_API tensor_status tensor_nn_gaussian_nll_loss_scalar(const tensor_t *self, const tensor_t *target, tensor_scalar var, bool full, double eps, const char *reduction, tensor_t **out);
@@ -8516,7 +8515,7 @@ TENSOR_API tensor_status tensor_nn_gaussian_nll_loss_scalar(const tensor_t *self
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Result: the promoted dtype. Default: `margin` 1.0, `size_average` -1, `reduce`
+// Dtypes: floats. Result: the dtype of `self`. Default: `margin` 1.0, `size_average` -1, `reduce`
 // -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_hinge_embedding_loss(const tensor_t *self, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
@@ -8570,7 +8569,7 @@ TENSOR_API tensor_status tensor_nn_multilabel_margin_loss(const tensor_t *self, 
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `size_average` -1, `reduce`
+// Dtypes: floats. Result: the promoted dtype. Default: `weight` NULL, `size_average` -1, `reduce`
 // -1, `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_multilabel_soft_margin_loss(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
@@ -8580,8 +8579,8 @@ TENSOR_API tensor_status tensor_nn_multilabel_soft_margin_loss(const tensor_t *s
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
-// bool. Default: `margin` 0, `size_average` -1, `reduce` -1, `reduction` "mean".
+// Dtypes: bool, integers and floats. Default: `margin` 0, `size_average` -1, `reduce` -1,
+// `reduction` "mean".
 TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
 // Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,

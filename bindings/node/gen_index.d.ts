@@ -11041,7 +11041,7 @@ export function addrAsync(input: TensorLike, vec1: TensorLike, vec2: TensorLike,
  *
  * Dimensions of named tensors keep their names, which must agree for a letter of the output.
  *
- * Dtypes: integers, floats and complex except complex32. Result: the dtype of `tensors`.
+ * Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
  */
 export function einsum(equation: string, options: { tensors: List<TensorLike> }): Tensor;
 export function einsum(equation: string, tensors: List<TensorLike>): Tensor;
@@ -11095,7 +11095,7 @@ export function kronAsync(input: TensorLike, other: TensorLike, options?: { out?
  * the distance of equal rows may not be 0. `computeMode` "use_mm_for_euclid_dist" does this for any
  * number of rows, and "donot_use_mm_for_euclid_dist" never.
  *
- * Dtypes: float32 and float64. Result: the dtype of `x1`. Default: `p` 2.0, `computeMode`
+ * Dtypes: float32 and float64. Result: the promoted dtype. Default: `p` 2.0, `computeMode`
  * 'use_mm_for_euclid_dist_if_necessary'.
  */
 export function cdist(x1: TensorLike, options: { x2: TensorLike; p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist' }): Tensor;
@@ -12752,7 +12752,7 @@ export function randintLikeAsync(input: TensorLike, high: Int, options?: { gener
  * Samples from normal distributions with a mean and a standard deviation for each element. Shapes
  * are broadcast. Negative standard deviations are an error.
  *
- * Dtypes: floats. Result: the promoted dtype. Default: `std` 1.
+ * Dtypes: floats. Result: the dtype of `mean`. Default: `std` 1.
  */
 export function normal(mean: TensorLike | Scalar, options?: { std?: TensorLike | Scalar; generator?: Generator | null; out?: Tensor | null }): Tensor;
 export function normal(mean: TensorLike | Scalar, std: TensorLike | Scalar, options?: { generator?: Generator | null; out?: Tensor | null }): Tensor;
@@ -17950,7 +17950,7 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: floats. Result: the dtype of `input`. Default: `ignoreIndex` -100, `reduction` 'mean',
+   * Dtypes: floats. Result: the promoted dtype. Default: `ignoreIndex` -100, `reduction` 'mean',
    * `labelSmoothing` 0.0.
    */
   export function crossEntropy(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
@@ -18001,7 +18001,7 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: floats. Result: the dtype of `input`. Default: `reduction` 'mean'.
+   * Dtypes: floats. Result: the promoted dtype. Default: `reduction` 'mean'.
    */
   export function binaryCrossEntropyWithLogits(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
   export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
@@ -18056,8 +18056,7 @@ export namespace nn {
    *
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    *
-   * Dtypes: floats. Result: the promoted dtype. Default: `full` false, `eps` 1e-06, `reduction`
-   * 'mean'.
+   * Dtypes: floats. Default: `full` false, `eps` 1e-06, `reduction` 'mean'.
    */
   export function gaussianNllLoss(input: TensorLike, options: { target: TensorLike; var: TensorLike | Scalar; full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, options?: { full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -18077,7 +18076,7 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: floats. Result: the promoted dtype. Default: `margin` 1.0, `reduction` 'mean'.
+   * Dtypes: floats. Result: the dtype of `input`. Default: `margin` 1.0, `reduction` 'mean'.
    */
   export function hingeEmbeddingLoss(input: TensorLike, options: { target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -18191,7 +18190,7 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: floats. Result: the dtype of `input`. Default: `reduction` 'mean'.
+   * Dtypes: floats. Result: the promoted dtype. Default: `reduction` 'mean'.
    */
   export function multilabelSoftMarginLoss(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -18213,8 +18212,7 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
-   * and bool. Default: `margin` 0, `reduction` 'mean'.
+   * Dtypes: bool, integers and floats. Default: `margin` 0, `reduction` 'mean'.
    */
   export function cosineEmbeddingLoss(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;

@@ -6468,7 +6468,7 @@ def einsum(equation, *tensors):
 
     Dimensions of named tensors keep their names, which must agree for a letter of the output.
 
-    Dtypes: integers, floats and complex except complex32. Result: the dtype of `tensors`.
+    Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
 
     >>> torch.einsum('ij,j->i', torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -6520,7 +6520,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
     any number of rows, and "donot_use_mm_for_euclid_dist" never.
 
-    Dtypes: float32 and float64. Result: the dtype of `x1`.
+    Dtypes: float32 and float64. Result: the promoted dtype.
 
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
@@ -8406,7 +8406,7 @@ def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layo
     Samples from normal distributions with a mean and a standard deviation for each element. Shapes
     are broadcast. Negative standard deviations are an error.
 
-    Dtypes: floats. Result: the promoted dtype.
+    Dtypes: floats. Result: the dtype of `mean`.
 
     normal(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Creates a tensor of shape `size` of random numbers from the normal distribution with mean `mean`

@@ -1301,7 +1301,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: floats. Result: the dtype of `input`.
+    Dtypes: floats. Result: the promoted dtype.
 
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.], [1., 1.]]), torch.tensor([0, 1]))
     tensor(0.6931)
@@ -1333,7 +1333,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: floats. Result: the dtype of `input`.
+    Dtypes: floats. Result: the promoted dtype.
 
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0., 200.]), torch.tensor([1., 0.]))
     tensor(100.3466)
@@ -1368,7 +1368,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 
-    Dtypes: floats. Result: the promoted dtype.
+    Dtypes: floats.
 
     >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1., 1.]))
     tensor(2.5000)
@@ -1383,7 +1383,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: floats. Result: the promoted dtype.
+    Dtypes: floats. Result: the dtype of `input`.
 
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([1., 0.5]), torch.tensor([1, -1]))
     tensor(0.7500)
@@ -1461,7 +1461,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: floats. Result: the dtype of `input`.
+    Dtypes: floats. Result: the promoted dtype.
 
     >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
@@ -1476,8 +1476,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
-    and bool.
+    Dtypes: bool, integers and floats.
 
     >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([3., 4.]), torch.tensor([4., 3.]), torch.tensor(1))
     tensor(0.0400)
