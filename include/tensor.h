@@ -757,16 +757,16 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Returns the row and column indices, of shape (2, N), of the lower triangle of a `row` x `col`
-// matrix: the elements on and below diagonal `offset`, in row-major order. `dtype` defaults to
-// int64.
+// matrix: the elements on and below diagonal `offset`, in row-major order. Diagonal 0 is the main
+// diagonal, and positive ones are above it. `dtype` defaults to int64.
 //
 // Dtypes: integers. Default: `offset` 0, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE,
 // `device` tensor_device_default().
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
-// matrix: the elements on and above diagonal `offset`, in row-major order. `dtype` defaults to
-// int64.
+// matrix: the elements on and above diagonal `offset`, in row-major order. Diagonal 0 is the main
+// diagonal, and positive ones are above it. `dtype` defaults to int64.
 //
 // Dtypes: integers. Default: `offset` 0, `dtype` TENSOR_DTYPE_NONE, `layout` TENSOR_LAYOUT_NONE,
 // `device` tensor_device_default().
@@ -1798,13 +1798,14 @@ TENSOR_API tensor_status tensor_align_to(const tensor_t *self, const char *const
 // Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
 // with size 1. All dimensions must be named.
 //
-// Dtypes: bool, integers, floats and complex.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_align_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // Returns views of tensors with the dimensions of the one that has the most, as `tensor_align_as`
 // does. All dimensions must be named.
 //
-// Dtypes: bool, integers, floats and complex. Free `out` with tensor_list_free.
+// Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_align_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
 
 // Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
@@ -2532,7 +2533,8 @@ TENSOR_API tensor_status tensor_copysign_out(const tensor_t *self, const tensor_
 // `tensor_copysign_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Computes `self + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+// Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
+// `self`: `self + value * tensor1 * tensor2`. Shapes are broadcast.
 //
 // Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `value` 1.
 TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out);
@@ -2541,8 +2543,9 @@ TENSOR_API tensor_status tensor_addcmul_(tensor_t *self, const tensor_t *tensor1
 // `tensor_addcmul` writing to `out`.
 TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t *out);
 
-// Computes `self + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
-// `tensor1` and `tensor2` are an error.
+// Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
+// `self`: `self + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and `tensor2`
+// are an error.
 //
 // Dtypes: floats and complex. Result: the promoted dtype. Default: `value` 1.
 TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out);
@@ -4329,8 +4332,8 @@ TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t 
 // `tensor_logaddexp2` writing to `out`.
 TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
+// not NaN. Shapes are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -5868,7 +5871,8 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
 
 // --------------------------------------------------------------------------------- matrix products
 
-// Computes the matrix product. Alias of `tensor_matmul`.
+// Computes the matrix product of two tensors: (..., n, k) times (..., k, m) is (..., n, m), with
+// batch dimensions broadcast. The dtypes must be equal. Alias of `tensor_matmul`.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
@@ -7362,8 +7366,8 @@ TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const te
 // `tensor_special_gammaincc` writing to `out`.
 TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
+// not NaN. Shapes are broadcast.
 //
 // Alias of `tensor_xlogy`.
 //
@@ -7377,8 +7381,8 @@ TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const te
 // `tensor_special_xlogy_out` with a scalar `other`.
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// Computes `self * log1p(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log(1 + y), element by element: `self * log1p(other)`, and 0 where `self` is 0 and
+// `other` is not NaN. Shapes are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -8302,14 +8306,14 @@ TENSOR_API tensor_status tensor_pixel_shuffle(const tensor_t *self, int64_t upsc
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_pixel_unshuffle(const tensor_t *self, int64_t downscale_factor, tensor_t **out);
 
-// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn. `groups` must divide the number of channels.
+// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
+// one channel of each group in turn. `groups` must divide the number of channels.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
 
-// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn. `groups` must divide the number of channels.
+// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
+// one channel of each group in turn. `groups` must divide the number of channels.
 //
 // Alias of `tensor_channel_shuffle`.
 //
@@ -8609,7 +8613,8 @@ TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, c
 //
 // The gradient includes that of `tensor_log_softmax`.
 //
-// Dtypes: float32 and float64. Default: `blank` 0, `reduction` 1, `zero_infinity` false.
+// Dtypes: float32 and float64. Result: the dtype of `log_probs`. Default: `blank` 0, `reduction` 1,
+// `zero_infinity` false.
 TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
 
 // Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
@@ -8802,25 +8807,26 @@ TENSOR_API tensor_status tensor_max_pool2d(const tensor_t *self, const int64_t *
 // `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
-// Applies `tensor_max_pool1d`, and also returns the index (int64) of each maximum in its signal:
-// that of the first of equal elements, and of the last NaN. `tensor_nn_max_unpool1d` accepts these
-// indices.
+// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and also returns the index
+// (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
+// `tensor_nn_max_unpool1d` accepts these indices. See `tensor_max_pool1d`.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool1d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
-// Applies `tensor_max_pool2d`, and also returns the flat row-major index (int64) of each maximum in
-// its image: that of the first of equal elements, and of the last NaN. `tensor_nn_max_unpool2d`
-// accepts these indices.
+// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and also returns the
+// flat row-major index (int64) of each maximum in its image: that of the first of equal elements,
+// and of the last NaN. `tensor_nn_max_unpool2d` accepts these indices. See `tensor_max_pool2d`.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_nn_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
-// Applies `tensor_max_pool3d`, and also returns the flat row-major index (int64) of each maximum in
-// its volume: that of the first of equal elements, and of the last NaN. `tensor_nn_max_unpool3d`
-// accepts these indices.
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and also
+// returns the flat row-major index (int64) of each maximum in its volume: that of the first of
+// equal elements, and of the last NaN. `tensor_nn_max_unpool3d` accepts these indices. See
+// `tensor_max_pool3d`.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
@@ -8970,8 +8976,8 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
-// Applies `tensor_nn_fractional_max_pool2d`, and also returns the flat row-major index (int64) of
-// each maximum in its image.
+// Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
+// maximum in its image. See `tensor_nn_fractional_max_pool2d`.
 //
 // Dtypes: floats. Results: `values`: the dtype of `self`; `indices`: int64. Default: `output_size`
 // NULL with `output_size_len` 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples`
@@ -8985,8 +8991,8 @@ TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tens
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
-// Applies `tensor_nn_fractional_max_pool3d`, and also returns the flat row-major index (int64) of
-// each maximum in its volume.
+// Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
+// maximum in its volume. See `tensor_nn_fractional_max_pool3d`.
 //
 // Dtypes: floats. Results: `values`: the dtype of `self`; `indices`: int64. Default: `output_size`
 // NULL with `output_size_len` 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples`

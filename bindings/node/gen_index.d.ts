@@ -1358,14 +1358,16 @@ export class Tensor extends Handle {
   /** Asynchronous `copysign_`, executed off the event loop. */
   copysign_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+   * Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
+   * `input`: `input + value * tensor1 * tensor2`. Shapes are broadcast.
    *
    * Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `value` 1.
    */
   addcmul(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar; out?: Tensor | null }): Tensor;
   addcmul(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+   * Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
+   * `input`: `input + value * tensor1 * tensor2`. Shapes are broadcast.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
    * of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -1378,16 +1380,18 @@ export class Tensor extends Handle {
   addcmul_Async(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar; signal?: Signal | null }): Promise<this>;
   addcmul_Async(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
-   * Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
-   * `tensor1` and `tensor2` are an error.
+   * Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
+   * `input`: `input + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and
+   * `tensor2` are an error.
    *
    * Dtypes: floats and complex. Result: the promoted dtype. Default: `value` 1.
    */
   addcdiv(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar; out?: Tensor | null }): Tensor;
   addcdiv(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
-   * `tensor1` and `tensor2` are an error.
+   * Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
+   * `input`: `input + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and
+   * `tensor2` are an error.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
    * of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -3815,7 +3819,7 @@ export class Tensor extends Handle {
    * Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
    * with size 1. All dimensions must be named.
    *
-   * Dtypes: bool, integers, floats and complex.
+   * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   alignAs(other: TensorLike): Tensor;
   /**
@@ -5382,16 +5386,16 @@ export class Tensor extends Handle {
    */
   logaddexp2(other: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
-   * Shapes are broadcast.
+   * Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and
+   * `other` is not NaN. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
    */
   xlogy(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
-   * Shapes are broadcast.
+   * Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and
+   * `other` is not NaN. Shapes are broadcast.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
    * are an error, because the result is floating-point; a promoted dtype of a higher category is an
@@ -6694,7 +6698,8 @@ export function copysign(input: TensorLike, other: TensorLike | Scalar, options?
 export function copysignAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function copysignAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+ * Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
+ * `input`: `input + value * tensor1 * tensor2`. Shapes are broadcast.
  *
  * Dtypes: integers, floats and complex. Result: the promoted dtype. Default: `value` 1.
  */
@@ -6704,8 +6709,9 @@ export function addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorL
 export function addcmulAsync(input: TensorLike, options: { tensor1: TensorLike; tensor2: TensorLike; value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addcmulAsync(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
- * `tensor1` and `tensor2` are an error.
+ * Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
+ * `input`: `input + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and
+ * `tensor2` are an error.
  *
  * Dtypes: floats and complex. Result: the promoted dtype. Default: `value` 1.
  */
@@ -7351,8 +7357,8 @@ export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout
 export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the row and column indices, of shape (2, N), of the lower triangle of a `row` x `col`
- * matrix: the elements on and below diagonal `offset`, in row-major order. `dtype` defaults to
- * int64.
+ * matrix: the elements on and below diagonal `offset`, in row-major order. Diagonal 0 is the main
+ * diagonal, and positive ones are above it. `dtype` defaults to int64.
  *
  * Dtypes: integers. Default: `offset` 0.
  */
@@ -7365,8 +7371,8 @@ export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; d
 export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
- * matrix: the elements on and above diagonal `offset`, in row-major order. `dtype` defaults to
- * int64.
+ * matrix: the elements on and above diagonal `offset`, in row-major order. Diagonal 0 is the main
+ * diagonal, and positive ones are above it. `dtype` defaults to int64.
  *
  * Dtypes: integers. Default: `offset` 0.
  */
@@ -11140,7 +11146,7 @@ export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, 
  * Returns views of tensors with the dimensions of the one that has the most, as `alignAs` does. All
  * dimensions must be named.
  *
- * Dtypes: bool, integers, floats and complex.
+ * Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`.
  */
 export function alignTensors(tensors: List<TensorLike>): Tensor[];
 /** Asynchronous `alignTensors`, executed off the event loop. */
@@ -11572,8 +11578,8 @@ export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
 export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
 export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
- * turn. `groups` must divide the number of channels.
+ * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+ * takes one channel of each group in turn. `groups` must divide the number of channels.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11583,8 +11589,8 @@ export function channelShuffle(input: TensorLike, groups: Int): Tensor;
 export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
 export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
- * turn. `groups` must divide the number of channels.
+ * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+ * takes one channel of each group in turn. `groups` must divide the number of channels.
  *
  * Alias of `channelShuffle`.
  *
@@ -11668,7 +11674,8 @@ export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offse
  *
  * The gradient includes that of `logSoftmax`.
  *
- * Dtypes: float32 and float64. Default: `blank` 0, `reduction` 1, `zeroInfinity` false.
+ * Dtypes: float32 and float64. Result: the dtype of `logProbs`. Default: `blank` 0, `reduction` 1,
+ * `zeroInfinity` false.
  */
 export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
@@ -11888,8 +11895,9 @@ export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies `maxPool1d`, and also returns the index (int64) of each maximum in its signal: that of
- * the first of equal elements, and of the last NaN. `nn.maxUnpool1d` accepts these indices.
+ * Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
+ * (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
+ * `nn.maxUnpool1d` accepts these indices. See `maxPool1d`.
  *
  * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64. Default:
  * `padding` [0], `dilation` [1], `ceilMode` false.
@@ -14226,8 +14234,8 @@ export function logaddexp2(input: TensorLike, other: TensorLike, options?: { out
 export function logaddexp2Async(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logaddexp2Async(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
- * Shapes are broadcast.
+ * Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and `other`
+ * is not NaN. Shapes are broadcast.
  *
  * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
  * bool.
@@ -16026,7 +16034,8 @@ export namespace fft {
 }
 export namespace linalg {
   /**
-   * Computes the matrix product. Alias of `matmul`.
+   * Computes the matrix product of two tensors: (..., n, k) times (..., k, m) is (..., n, m), with
+   * batch dimensions broadcast. The dtypes must be equal. Alias of `matmul`.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
    */
@@ -17686,8 +17695,8 @@ export namespace nn {
   export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
   export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-   * turn. `groups` must divide the number of channels.
+   * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+   * takes one channel of each group in turn. `groups` must divide the number of channels.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -17697,8 +17706,8 @@ export namespace nn {
   export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
   export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-   * turn. `groups` must divide the number of channels.
+   * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+   * takes one channel of each group in turn. `groups` must divide the number of channels.
    *
    * Alias of `channelShuffle`.
    *
@@ -18554,8 +18563,9 @@ export namespace nn {
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies `maxPool1d`, and also returns the index (int64) of each maximum in its signal: that of
-   * the first of equal elements, and of the last NaN. `nn.maxUnpool1d` accepts these indices.
+   * Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
+   * (int64) of each maximum in its signal: that of the first of equal elements, and of the last
+   * NaN. `nn.maxUnpool1d` accepts these indices. See `maxPool1d`.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `padding` [0], `dilation` [1], `ceilMode` false.
@@ -18574,9 +18584,9 @@ export namespace nn {
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * Applies `maxPool2d`, and also returns the flat row-major index (int64) of each maximum in its
-   * image: that of the first of equal elements, and of the last NaN. `nn.maxUnpool2d` accepts these
-   * indices.
+   * Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W), and also returns
+   * the flat row-major index (int64) of each maximum in its image: that of the first of equal
+   * elements, and of the last NaN. `nn.maxUnpool2d` accepts these indices. See `maxPool2d`.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `padding` [0], `dilation` [1], `ceilMode` false.
@@ -18595,9 +18605,9 @@ export namespace nn {
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * Applies `maxPool3d`, and also returns the flat row-major index (int64) of each maximum in its
-   * volume: that of the first of equal elements, and of the last NaN. `nn.maxUnpool3d` accepts
-   * these indices.
+   * Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W), and also
+   * returns the flat row-major index (int64) of each maximum in its volume: that of the first of
+   * equal elements, and of the last NaN. `nn.maxUnpool3d` accepts these indices. See `maxPool3d`.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `padding` [0], `dilation` [1], `ceilMode` false.
@@ -18908,8 +18918,8 @@ export namespace nn {
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies `nn.fractionalMaxPool2d`, and also returns the flat row-major index (int64) of each
-   * maximum in its image.
+   * Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
+   * maximum in its image. See `nn.fractionalMaxPool2d`.
    *
    * Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
    */
@@ -18942,8 +18952,8 @@ export namespace nn {
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies `nn.fractionalMaxPool3d`, and also returns the flat row-major index (int64) of each
-   * maximum in its volume.
+   * Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
+   * maximum in its volume. See `nn.fractionalMaxPool3d`.
    *
    * Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
    */
@@ -19963,8 +19973,8 @@ export namespace special {
   export function gammainccAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function gammainccAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
-   * Shapes are broadcast.
+   * Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and
+   * `other` is not NaN. Shapes are broadcast.
    *
    * Alias of `xlogy`.
    *
@@ -19977,8 +19987,8 @@ export namespace special {
   export function xlogyAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlogyAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes `input * log1p(other)`, element by element; 0 where `input` is 0 and `other` is not
-   * NaN. Shapes are broadcast.
+   * Computes x log(1 + y), element by element: `input * log1p(other)`, and 0 where `input` is 0 and
+   * `other` is not NaN. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.

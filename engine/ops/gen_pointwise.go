@@ -700,8 +700,8 @@ func Logaddexp2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Xlogy implements the operator xlogy.
 //
-// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other`
+// is not NaN. Shapes are broadcast.
 func Xlogy(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return xlogy.run(out, nil, self, other)
 }
@@ -724,8 +724,8 @@ func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // SpecialXlog1py implements the operator special.xlog1py.
 //
-// Computes `self * log1p(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log(1 + y), element by element: `self * log1p(other)`, and 0 where `self` is 0 and
+// `other` is not NaN. Shapes are broadcast.
 func SpecialXlog1py(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialXlog1py.run(out, nil, self, other)
 }

@@ -880,7 +880,8 @@ inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &o
   detail::check(other.is_number() ? ::tensor_copysign_scalar_out(self.get(), other.number(), out.get()) : ::tensor_copysign_out(self.get(), other.get(), out.get()));
 }
 
-// Computes `self + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+// Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
+// `self`: `self + value * tensor1 * tensor2`. Shapes are broadcast.
 inline Tensor addcmul(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addcmul(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
@@ -896,8 +897,9 @@ inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &ten
   detail::check(::tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
 
-// Computes `self + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
-// `tensor1` and `tensor2` are an error.
+// Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
+// `self`: `self + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and `tensor2`
+// are an error.
 inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addcdiv(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
@@ -2127,8 +2129,8 @@ inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}
 }
 
 // Returns the row and column indices, of shape (2, N), of the lower triangle of a `row` x `col`
-// matrix: the elements on and below diagonal `offset`, in row-major order. `dtype` defaults to
-// int64.
+// matrix: the elements on and below diagonal `offset`, in row-major order. Diagonal 0 is the main
+// diagonal, and positive ones are above it. `dtype` defaults to int64.
 inline Tensor tril_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tril_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
@@ -2136,8 +2138,8 @@ inline Tensor tril_indices(Int row, Int col, Int offset = 0, const Options &opti
 }
 
 // Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
-// matrix: the elements on and above diagonal `offset`, in row-major order. `dtype` defaults to
-// int64.
+// matrix: the elements on and above diagonal `offset`, in row-major order. Diagonal 0 is the main
+// diagonal, and positive ones are above it. `dtype` defaults to int64.
 inline Tensor triu_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_triu_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
@@ -4516,7 +4518,8 @@ inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar 
   return out.take();
 }
 
-// Computes the matrix product. Alias of `matmul`.
+// Computes the matrix product of two tensors: (..., n, k) times (..., k, m) is (..., n, m), with
+// batch dimensions broadcast. The dtypes must be equal. Alias of `matmul`.
 namespace linalg {
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
@@ -8083,16 +8086,16 @@ inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
   return out.take();
 }
 
-// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn. `groups` must divide the number of channels.
+// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
+// one channel of each group in turn. `groups` must divide the number of channels.
 inline Tensor channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_channel_shuffle(self.get(), groups, out.put()));
   return out.take();
 }
 
-// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-// turn. `groups` must divide the number of channels.
+// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
+// one channel of each group in turn. `groups` must divide the number of channels.
 //
 // Alias of `channel_shuffle`.
 inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
@@ -8706,8 +8709,9 @@ inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints
   return out.take();
 }
 
-// Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
-// the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
+// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and also returns the index
+// (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
+// `max_unpool1d` accepts these indices. See `max_pool1d`.
 inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -8715,9 +8719,9 @@ inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, co
   return {values.take(), indices.take()};
 }
 
-// Applies `max_pool2d`, and also returns the flat row-major index (int64) of each maximum in its
-// image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts these
-// indices.
+// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and also returns the
+// flat row-major index (int64) of each maximum in its image: that of the first of equal elements,
+// and of the last NaN. `max_unpool2d` accepts these indices. See `max_pool2d`.
 namespace nn {
 inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
@@ -8727,9 +8731,9 @@ inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &se
 }
 }  // namespace nn
 
-// Applies `max_pool3d`, and also returns the flat row-major index (int64) of each maximum in its
-// volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts these
-// indices.
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and also
+// returns the flat row-major index (int64) of each maximum in its volume: that of the first of
+// equal elements, and of the last NaN. `max_unpool3d` accepts these indices. See `max_pool3d`.
 namespace nn {
 inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
@@ -8936,8 +8940,8 @@ inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size,
 }
 }  // namespace nn
 
-// Applies `fractional_max_pool2d`, and also returns the flat row-major index (int64) of each
-// maximum in its image.
+// Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
+// maximum in its image. See `fractional_max_pool2d`.
 namespace nn {
 inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> values;
@@ -8957,8 +8961,8 @@ inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size,
 }
 }  // namespace nn
 
-// Applies `fractional_max_pool3d`, and also returns the flat row-major index (int64) of each
-// maximum in its volume.
+// Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
+// maximum in its volume. See `fractional_max_pool3d`.
 namespace nn {
 inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> values;
@@ -12076,8 +12080,8 @@ inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &
   detail::check(::tensor_logaddexp2_out(self.get(), other.get(), out.get()));
 }
 
-// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
+// not NaN. Shapes are broadcast.
 inline Tensor xlogy(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_xlogy_scalar(self.get(), other.number(), out.put()) : ::tensor_xlogy(self.get(), other.get(), out.put()));
@@ -12562,8 +12566,8 @@ inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &o
 }
 }  // namespace special
 
-// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
+// not NaN. Shapes are broadcast.
 //
 // Alias of `xlogy`.
 namespace special {
@@ -12580,8 +12584,8 @@ inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &oth
 }
 }  // namespace special
 
-// Computes `self * log1p(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
-// Shapes are broadcast.
+// Computes x log(1 + y), element by element: `self * log1p(other)`, and 0 where `self` is 0 and
+// `other` is not NaN. Shapes are broadcast.
 namespace special {
 inline Tensor xlog1py(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;

@@ -26,6 +26,7 @@ type pyFunction struct {
 	module, name string
 	overloads    []*pyOverload
 	switches     bool // a flag, inplace, has it write to its first argument
+	replaced     bool // by a function of the package with its own parameters, which has its help() text
 }
 
 func (f *pyFunction) internal() bool { return f.overloads[0].op.Python.Internal }
@@ -335,6 +336,13 @@ func (c *code) docstring(o *schema.Operator) {
 // generatePython writes the functions and methods, and their stubs.
 func generatePython(out *output, ops []*schema.Operator) error {
 	functions := pyFunctions(ops)
+	replaced, err := declaredFunctions(pythonDir + "nn/functional.pyi")
+	if err != nil {
+		return err
+	}
+	for _, f := range functions {
+		f.replaced = f.module == functional && slices.Contains(replaced, f.name)
+	}
 	byModule := map[string][]*pyFunction{}
 	for _, f := range functions {
 		byModule[f.module] = append(byModule[f.module], f)

@@ -19,7 +19,7 @@ func (v *pyOverload) text() string {
 	return paragraphs(pythonSpelling(v.op, v.paths).document(v.op, v.inplace))
 }
 
-// paragraphs returns the texts that are not empty, wrapped and separated by blank lines.
+// paragraphs returns the paragraphs that are not empty, wrapped and separated by blank lines.
 func paragraphs(list ...string) string {
 	var kept []string
 	for _, text := range list {
@@ -32,6 +32,9 @@ func paragraphs(list ...string) string {
 
 // shared returns a paragraph about the arguments that have the same meaning in all operators, and about the methods.
 func (f *pyFunction) shared() string {
+	if f.replaced {
+		return ""
+	}
 	var list []string
 	is := func(property func(*pyOverload) bool) bool { return slices.ContainsFunc(f.overloads, property) }
 	single := !is(func(v *pyOverload) bool { return len(v.op.Returns) > 1 })

@@ -187,10 +187,6 @@ func declaredFunctions(path string) (names []string, err error) {
 
 // pyStubs writes the stub of every generated module, and one of the methods that Tensor gets from them.
 func pyStubs(out *output, byModule map[string][]*pyFunction) error {
-	replaced, err := declaredFunctions(pythonDir + "nn/functional.pyi")
-	if err != nil {
-		return err
-	}
 	methods := &code{}
 	methods.WriteString(pyStubHead)
 	methods.line("from . import gen_functions as _f")
@@ -204,7 +200,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) error {
 			c.listStubs(byModule[module])
 		}
 		for _, f := range byModule[module] {
-			if f.internal() || f.wrapped("function") || module == functional && slices.Contains(replaced, f.name) {
+			if f.internal() || f.wrapped("function") || f.replaced {
 				continue
 			}
 			for _, v := range f.overloads {

@@ -755,7 +755,8 @@ def copysign_(input, other):
 
 @_operator("addcmul")
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
-    """Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+    """Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
+    `input`: `input + value * tensor1 * tensor2`. Shapes are broadcast.
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
 
@@ -769,7 +770,8 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
 
 @_operator("addcmul", inplace=True)
 def addcmul_(input, tensor1, tensor2, *, value=1):
-    """Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+    """Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
+    `input`: `input + value * tensor1 * tensor2`. Shapes are broadcast.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
     of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -783,8 +785,9 @@ def addcmul_(input, tensor1, tensor2, *, value=1):
 
 @_operator("addcdiv")
 def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
-    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
-    `tensor1` and `tensor2` are an error.
+    """Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
+    `input`: `input + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and
+    `tensor2` are an error.
 
     Dtypes: floats and complex. Result: the promoted dtype.
 
@@ -798,8 +801,9 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
 
 @_operator("addcdiv", inplace=True)
 def addcdiv_(input, tensor1, tensor2, *, value=1):
-    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. Integer
-    `tensor1` and `tensor2` are an error.
+    """Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
+    `input`: `input + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and
+    `tensor2` are an error.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
     of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -2404,8 +2408,8 @@ def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory
 @_operator("tril_indices")
 def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Returns the row and column indices, of shape (2, N), of the lower triangle of a `row` x `col`
-    matrix: the elements on and below diagonal `offset`, in row-major order. `dtype` defaults to
-    int64.
+    matrix: the elements on and below diagonal `offset`, in row-major order. Diagonal 0 is the main
+    diagonal, and positive ones are above it. `dtype` defaults to int64.
 
     Dtypes: integers.
 
@@ -2422,8 +2426,8 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 @_operator("triu_indices")
 def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
-    matrix: the elements on and above diagonal `offset`, in row-major order. `dtype` defaults to
-    int64.
+    matrix: the elements on and above diagonal `offset`, in row-major order. Diagonal 0 is the main
+    diagonal, and positive ones are above it. `dtype` defaults to int64.
 
     Dtypes: integers.
 
@@ -6612,7 +6616,7 @@ def align_as(input, other):
     """Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
     with size 1. All dimensions must be named.
 
-    Dtypes: bool, integers, floats and complex.
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     >>> weights = torch.tensor([0.2, 0.7, 0.1], names=["channels"])
     >>> image = torch.ones(3, 5, 5, names=["channels", "rows", "columns"])
@@ -6626,7 +6630,7 @@ def align_tensors(*tensors):
     """Returns views of tensors with the dimensions of the one that has the most, as `Tensor.align_as`
     does. All dimensions must be named.
 
-    Dtypes: bool, integers, floats and complex.
+    Dtypes: bool, integers, floats and complex. Result: the dtype of `tensors`.
 
     >>> a, b = torch.align_tensors(torch.ones(2, names=["N"]), torch.ones(3, 2, names=["C", "N"]))
     >>> a.shape, a.names
@@ -7119,8 +7123,8 @@ def pixel_unshuffle(input, downscale_factor):
 
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
-    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn. `groups` must divide the number of channels.
+    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+    takes one channel of each group in turn. `groups` must divide the number of channels.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7131,8 +7135,8 @@ def channel_shuffle(input, groups):
 
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
-    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn. `groups` must divide the number of channels.
+    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+    takes one channel of each group in turn. `groups` must divide the number of channels.
 
     Alias of `channel_shuffle`.
 
@@ -7207,7 +7211,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
     The gradient includes that of `log_softmax`.
 
-    Dtypes: float32 and float64.
+    Dtypes: float32 and float64. Result: the dtype of `log_probs`.
 
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)
     Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
@@ -7382,9 +7386,9 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
-    the first of equal elements, and of the last NaN. `torch.nn.functional.max_unpool1d` accepts
-    these indices.
+    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
+    (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
+    `torch.nn.functional.max_unpool1d` accepts these indices. See `max_pool1d`.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -10885,8 +10889,8 @@ def logaddexp2(input, other, *, out=None):
 
 @_operator("xlogy")
 def xlogy(input, other, *, out=None):
-    """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
-    Shapes are broadcast.
+    """Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and `other`
+    is not NaN. Shapes are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
@@ -10901,8 +10905,8 @@ def xlogy(input, other, *, out=None):
 
 @_operator("xlogy", inplace=True)
 def xlogy_(input, other):
-    """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
-    Shapes are broadcast.
+    """Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and `other`
+    is not NaN. Shapes are broadcast.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
     are an error, because the result is floating-point; a promoted dtype of a higher category is an

@@ -5,7 +5,8 @@ from .._core.call import *
 
 @_operator("linalg.matmul")
 def matmul(input, other, *, out=None):
-    """Computes the matrix product. Alias of `torch.matmul`.
+    """Computes the matrix product of two tensors: (..., n, k) times (..., k, m) is (..., n, m), with
+    batch dimensions broadcast. The dtypes must be equal. Alias of `torch.matmul`.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 

@@ -516,8 +516,6 @@ def softmax(input, dim, dtype=None, *, out=None):
     Alias of `torch.softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
-
-    `out` is the tensor that the result is written to.
     """
 
 
@@ -529,8 +527,6 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     Alias of `torch.log_softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
-
-    `out` is the tensor that the result is written to.
     """
 
 
@@ -542,8 +538,6 @@ def gumbel_softmax(input, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=N
     the gradient of the soft samples (straight-through estimator). `eps` is ignored.
 
     Dtypes: floats. Result: the dtype of `input`.
-
-    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.gumbel_softmax(torch.tensor([0., 0., 10.]), hard=True)
@@ -1104,8 +1098,8 @@ def pixel_unshuffle(input, downscale_factor):
 
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
-    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn. `groups` must divide the number of channels.
+    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+    takes one channel of each group in turn. `groups` must divide the number of channels.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -1116,8 +1110,8 @@ def channel_shuffle(input, groups):
 
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
-    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
-    turn. `groups` must divide the number of channels.
+    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
+    takes one channel of each group in turn. `groups` must divide the number of channels.
 
     Alias of `channel_shuffle`.
 
@@ -1723,9 +1717,9 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
-    the first of equal elements, and of the last NaN. `torch.nn.functional.max_unpool1d` accepts
-    these indices.
+    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
+    (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
+    `torch.nn.functional.max_unpool1d` accepts these indices. See `max_pool1d`.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -1736,9 +1730,9 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool2d_with_indices")
 def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies `torch.max_pool2d`, and also returns the flat row-major index (int64) of each maximum in
-    its image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts
-    these indices.
+    """Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W), and also returns
+    the flat row-major index (int64) of each maximum in its image: that of the first of equal
+    elements, and of the last NaN. `max_unpool2d` accepts these indices. See `torch.max_pool2d`.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -1750,9 +1744,10 @@ def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool3d_with_indices")
 def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies `torch.max_pool3d`, and also returns the flat row-major index (int64) of each maximum in
-    its volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts
-    these indices.
+    """Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W), and also
+    returns the flat row-major index (int64) of each maximum in its volume: that of the first of
+    equal elements, and of the last NaN. `max_unpool3d` accepts these indices. See
+    `torch.max_pool3d`.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -1991,8 +1986,6 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    `generator` defaults to the default generator of the device.
-
     >>> torch.nn.functional.fractional_max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -2001,12 +1994,10 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 
 @_operator("nn.fractional_max_pool2d_with_indices")
 def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """Applies `fractional_max_pool2d`, and also returns the flat row-major index (int64) of each
-    maximum in its image.
+    """Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
+    maximum in its image. See `fractional_max_pool2d`.
 
     Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
-
-    `generator` defaults to the default generator of the device.
 
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))[1]
     tensor([[[ 5,  7],
@@ -2021,8 +2012,6 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    `generator` defaults to the default generator of the device.
-
     >>> torch.nn.functional.fractional_max_pool3d(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3)).flatten()
     tensor([ 7., 15.])
     """
@@ -2030,12 +2019,10 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 
 @_operator("nn.fractional_max_pool3d_with_indices")
 def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """Applies `fractional_max_pool3d`, and also returns the flat row-major index (int64) of each
-    maximum in its volume.
+    """Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
+    maximum in its volume. See `fractional_max_pool3d`.
 
     Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
-
-    `generator` defaults to the default generator of the device.
 
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1].flatten()
     tensor([ 7, 15])

@@ -307,8 +307,8 @@ def gammaincc(input, other, *, out=None):
 
 @_operator("special.xlogy")
 def xlogy(input, other, *, out=None):
-    """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
-    Shapes are broadcast.
+    """Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and `other`
+    is not NaN. Shapes are broadcast.
 
     Alias of `torch.xlogy`.
 
@@ -324,8 +324,8 @@ def xlogy(input, other, *, out=None):
 
 @_operator("special.xlog1py")
 def xlog1py(input, other, *, out=None):
-    """Computes `input * log1p(other)`, element by element; 0 where `input` is 0 and `other` is not
-    NaN. Shapes are broadcast.
+    """Computes x log(1 + y), element by element: `input * log1p(other)`, and 0 where `input` is 0 and
+    `other` is not NaN. Shapes are broadcast.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
