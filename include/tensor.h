@@ -5021,8 +5021,8 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max);
 
 // Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
-// index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
-// size 1. No elements are an error.
+// index among all elements. NaN is treated as the maximum. `keepdim` keeps the reduced dimension
+// with size 1. No elements are an error.
 //
 // Dtypes: integers and floats. Result: int64. Default: `dim` TENSOR_NONE, `keepdim` false.
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
@@ -5030,8 +5030,8 @@ TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool k
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
 // Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
-// index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
-// size 1. No elements are an error.
+// index among all elements. NaN is treated as the minimum. `keepdim` keeps the reduced dimension
+// with size 1. No elements are an error.
 //
 // Dtypes: integers and floats. Result: int64. Default: `dim` TENSOR_NONE, `keepdim` false.
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
@@ -5711,7 +5711,7 @@ TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64
 // --------------------------------------------------------------------------- sorting and searching
 
 // Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
-// values and their indices in `self`. The sort is stable; NaN counts as the largest value.
+// values and their indices in `self`. The sort is stable; NaN is treated as the largest value.
 //
 // Dtypes: bool, integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 // Default: `dim` -1, `descending` false.
@@ -5729,7 +5729,7 @@ TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable
 TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
 
 // Returns the indices that sort `self` along `dim` in ascending order, or in `descending` order.
-// The sort is stable; NaN counts as the largest value.
+// The sort is stable; NaN is treated as the largest value.
 //
 // Dtypes: bool, integers and floats. Result: int64. Default: `dim` -1, `descending` false.
 TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out);
@@ -5749,7 +5749,7 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out);
 
 // Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
 // int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A `k`
-// that exceeds the size of the dimension is an error. NaN counts as the largest value.
+// that exceeds the size of the dimension is an error. NaN is treated as the largest value.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `dim` -1, `largest` true, `sorted` true.
@@ -5787,9 +5787,9 @@ TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim,
 // `tensor_nanmedian_dim` writing to `values` and `indices`.
 TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
-// Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
-// as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced dimension with
-// size 1.
+// Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN is
+// treated as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced
+// dimension with size 1.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `dim` -1, `keepdim` false.
@@ -6383,7 +6383,7 @@ TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *
 
 // Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
 // positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
-// rounding can cause, count as 0.
+// rounding can cause, are treated as 0.
 //
 // Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out);
@@ -6566,8 +6566,8 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *se
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t *out);
 
 // Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
-// that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian` are
-// those of `tensor_linalg_matrix_rank`.
+// that are not greater than max(atol, rtol * largest) are treated as 0. The defaults and
+// `hermitian` are those of `tensor_linalg_matrix_rank`.
 //
 // Dtypes: floats and complex. Result: the dtype of `self`. Default: `atol` NULL, `rtol` NULL,
 // `hermitian` false.
@@ -6728,8 +6728,8 @@ TENSOR_API tensor_status tensor_linalg_ldl_solve_out(const tensor_t *LD, const t
 // m).
 //
 // `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices of
-// full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest count
-// as 0, except for gels; the default is the machine epsilon times max(m, n).
+// full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest are
+// treated as 0, except for gels; the default is the machine epsilon times max(m, n).
 //
 // `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
 // the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
@@ -8771,8 +8771,8 @@ TENSOR_API tensor_status tensor_instance_norm(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_nn_instance_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool use_input_stats, double momentum, double eps, tensor_t **out);
 
 // Applies local response normalization over adjacent channels (dimension 1): divides by `(k + alpha
-// * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor count
-// as 0.
+// * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor are
+// treated as 0.
 //
 // Dtypes: floats and int64. Result: the dtype of `self`; the default dtype for integers. Default:
 // `alpha` 0.0001, `beta` 0.75, `k` 1.0.
@@ -8834,8 +8834,8 @@ TENSOR_API tensor_status tensor_nn_max_pool3d_with_indices(const tensor_t *self,
 
 // Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
 // mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
-// `ceil_mode` are those of `tensor_max_pool1d`. Padded positions count as zeros in the mean, or are
-// excluded if `count_include_pad` is false.
+// `ceil_mode` are those of `tensor_max_pool1d`. Padded positions are treated as zeros in the mean,
+// or are excluded if `count_include_pad` is false.
 //
 // Dtypes: integers and floats. Result: the dtype of `self`. Default: `stride` NULL with
 // `stride_len` 0, `padding` {0}, `ceil_mode` false, `count_include_pad` true.
@@ -8913,7 +8913,7 @@ TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor
 // element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
 // `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
 // are those of `tensor_max_pool1d` without padding; in a window that `ceil_mode` extends past the
-// end, each missing element counts as the mean of the powers of the others.
+// end, each missing element is treated as the mean of the powers of the others.
 //
 // Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
 // `self`; the default dtype for integers and bool. Default: `stride` NULL with `stride_len` 0,
@@ -8970,7 +8970,7 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
 //
 // The output has the size `output_size`, or `output_ratio` times the size of the image; exactly one
 // of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine the
-// steps; by default they are drawn from `generator`. NaN counts as the maximum.
+// steps; by default they are drawn from `generator`. NaN is treated as the maximum.
 //
 // Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
@@ -9169,8 +9169,8 @@ TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const 
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
-// Samples `self` at the positions `grid`. Equivalent to `tensor_nn_grid_sample` with numbers for
-// the modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1
+// Samples `self` at the positions `grid`. Equivalent to `tensor_nn_grid_sample` with an integer for
+// each mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1
 // border, 2 reflection.
 //
 // Dtypes: floats. Result: the dtype of `self`.
@@ -9509,8 +9509,8 @@ TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const
 // `tensor_sparse_sampled_addmm` writing to `out`.
 TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries count
-// as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
+// Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries are
+// treated as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
 // `tensor_sparse_softmax`.
 //
 // Dtypes: floats. Result: the dtype of `self`, unless `dtype` is given. Default: `dtype`
@@ -10456,8 +10456,8 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 // Dtypes: bool, integers, floats and complex. Default: `compact` false.
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out);
 
-// Saves a dict of named tensors in PyTorch's format, as `tensor_save` does. There must be as many
-// names as tensors, all different.
+// Saves a dict of named tensors in PyTorch's format, as `tensor_save` does. Each tensor has one
+// name, and names must be unique.
 //
 // Dtypes: bool, integers, floats and complex. Default: `compact` false.
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact);
@@ -10795,7 +10795,7 @@ TENSOR_API tensor_status tensor_dim_by_name(const tensor_t *self, const char *na
 // 3, `linewidth` 80, `sci_mode` -1. Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out);
 
-// Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion.
+// Creates a zero-dim tensor that is treated as the scalar `value` in dtype promotion.
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out);
 
 // Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).

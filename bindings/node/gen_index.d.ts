@@ -4390,8 +4390,8 @@ export class Tensor extends Handle {
   aminmax(options?: { dim?: Int | string | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): { min: Tensor; max: Tensor };
   /**
    * Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
-   * index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
-   * size 1. No elements are an error.
+   * index among all elements. NaN is treated as the maximum. `keepdim` keeps the reduced dimension
+   * with size 1. No elements are an error.
    *
    * Dtypes: integers and floats. Result: int64. Default: `keepdim` false.
    */
@@ -4400,8 +4400,8 @@ export class Tensor extends Handle {
   argmax(dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
-   * index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
-   * size 1. No elements are an error.
+   * index among all elements. NaN is treated as the minimum. `keepdim` keeps the reduced dimension
+   * with size 1. No elements are an error.
    *
    * Dtypes: integers and floats. Result: int64. Default: `keepdim` false.
    */
@@ -4811,7 +4811,7 @@ export class Tensor extends Handle {
   logSoftmax(dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
-   * values and their indices in `input`. The sort is stable; NaN counts as the largest value.
+   * values and their indices in `input`. The sort is stable; NaN is treated as the largest value.
    *
    * Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `dim` -1, `descending` false.
@@ -4829,7 +4829,7 @@ export class Tensor extends Handle {
   sort(options: { stable: boolean | null; dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * Returns the indices that sort `input` along `dim` in ascending order, or in `descending` order.
-   * The sort is stable; NaN counts as the largest value.
+   * The sort is stable; NaN is treated as the largest value.
    *
    * Dtypes: bool, integers and floats. Result: int64. Default: `dim` -1, `descending` false.
    */
@@ -4852,7 +4852,7 @@ export class Tensor extends Handle {
   /**
    * Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
    * int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A
-   * `k` that exceeds the size of the dimension is an error. NaN counts as the largest value.
+   * `k` that exceeds the size of the dimension is an error. NaN is treated as the largest value.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `dim` -1, `largest` true, `sorted` true.
@@ -4894,8 +4894,8 @@ export class Tensor extends Handle {
   nanmedian(dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   nanmedian(dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
-   * Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN
-   * counts as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced
+   * Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN is
+   * treated as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced
    * dimension with size 1.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
@@ -11918,8 +11918,8 @@ export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, s
 /**
  * Applies 1-D average pooling to `input` of shape (N, C, L) or (C, L): each output element is the
  * mean of a window of `kernelSize` elements, truncated for integers. `stride`, `padding` and
- * `ceilMode` are those of `maxPool1d`. Padded positions count as zeros in the mean, or are excluded
- * if `countIncludePad` is false.
+ * `ceilMode` are those of `maxPool1d`. Padded positions are treated as zeros in the mean, or are
+ * excluded if `countIncludePad` is false.
  *
  * Dtypes: integers and floats. Result: the dtype of `input`. Default: `padding` [0], `ceilMode`
  * false, `countIncludePad` true.
@@ -12162,8 +12162,8 @@ export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batc
 export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 /**
- * Samples `input` at the positions `grid`. Equivalent to `nn.gridSample` with numbers for the
- * modes: `interpolationMode` 0 bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2
+ * Samples `input` at the positions `grid`. Equivalent to `nn.gridSample` with an integer for each
+ * mode: `interpolationMode` 0 bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2
  * reflection.
  *
  * Dtypes: floats. Result: the dtype of `input`.
@@ -12468,7 +12468,7 @@ export function toString(input: TensorLike, precision: Int, threshold: Int, edge
 export function toString(input: TensorLike, precision: Int, threshold: Int, edgeitems: Int, linewidth: Int, options?: { sciMode?: boolean | null }): string;
 export function toString(input: TensorLike, precision: Int, threshold: Int, edgeitems: Int, linewidth: Int, sciMode: boolean | null): string;
 /**
- * Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion.
+ * Creates a zero-dim tensor that is treated as the scalar `value` in dtype promotion.
  */
 export function scalarOperand(value: Scalar): Tensor;
 /** Asynchronous `scalarOperand`, executed off the event loop. */
@@ -13358,8 +13358,8 @@ export function aminmax(input: TensorLike, options?: { dim?: Int | string | null
 export function aminmaxAsync(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null; signal?: Signal | null }): Promise<{ min: Tensor; max: Tensor }>;
 /**
  * Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
- * index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
- * size 1. No elements are an error.
+ * index among all elements. NaN is treated as the maximum. `keepdim` keeps the reduced dimension
+ * with size 1. No elements are an error.
  *
  * Dtypes: integers and floats. Result: int64. Default: `keepdim` false.
  */
@@ -13372,8 +13372,8 @@ export function argmaxAsync(input: TensorLike, dim: Int | string | null, options
 export function argmaxAsync(input: TensorLike, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
- * index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
- * size 1. No elements are an error.
+ * index among all elements. NaN is treated as the minimum. `keepdim` keeps the reduced dimension
+ * with size 1. No elements are an error.
  *
  * Dtypes: integers and floats. Result: int64. Default: `keepdim` false.
  */
@@ -13677,7 +13677,7 @@ export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: 
 export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
- * values and their indices in `input`. The sort is stable; NaN counts as the largest value.
+ * values and their indices in `input`. The sort is stable; NaN is treated as the largest value.
  *
  * Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
  * Default: `dim` -1, `descending` false.
@@ -13701,7 +13701,7 @@ export function sortAsync(input: TensorLike, dim: Int | string, descending: bool
 export function sortAsync(input: TensorLike, options: { stable: boolean | null; dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Returns the indices that sort `input` along `dim` in ascending order, or in `descending` order.
- * The sort is stable; NaN counts as the largest value.
+ * The sort is stable; NaN is treated as the largest value.
  *
  * Dtypes: bool, integers and floats. Result: int64. Default: `dim` -1, `descending` false.
  */
@@ -13732,7 +13732,7 @@ export function msortAsync(input: TensorLike, options?: { out?: Tensor | null; s
 /**
  * Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
  * int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A `k`
- * that exceeds the size of the dimension is an error. NaN counts as the largest value.
+ * that exceeds the size of the dimension is an error. NaN is treated as the largest value.
  *
  * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64. Default:
  * `dim` -1, `largest` true, `sorted` true.
@@ -13795,9 +13795,9 @@ export function nanmedianAsync(input: TensorLike, options: { dim: Int | string; 
 export function nanmedianAsync(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function nanmedianAsync(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
- * Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
- * as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced dimension with
- * size 1.
+ * Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN is
+ * treated as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced
+ * dimension with size 1.
  *
  * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64. Default:
  * `dim` -1, `keepdim` false.
@@ -16249,7 +16249,7 @@ export namespace linalg {
   /**
    * Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
    * positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
-   * rounding can cause, count as 0.
+   * rounding can cause, are treated as 0.
    *
    * Dtypes: floats and complex. Result: the dtype of `input`.
    */
@@ -16442,8 +16442,8 @@ export namespace linalg {
   export function matrixRankAsync(input: TensorLike, tol: TensorLike, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
-   * that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian`
-   * are those of `linalg.matrixRank`.
+   * that are not greater than max(atol, rtol * largest) are treated as 0. The defaults and
+   * `hermitian` are those of `linalg.matrixRank`.
    *
    * Dtypes: floats and complex. Result: the dtype of `input`. Default: `hermitian` false.
    */
@@ -16571,7 +16571,7 @@ export namespace linalg {
    *
    * `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices
    * of full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest
-   * count as 0, except for gels; the default is the machine epsilon times max(m, n).
+   * are treated as 0, except for gels; the default is the machine epsilon times max(m, n).
    *
    * `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank
    * and the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singularValues`
@@ -18478,7 +18478,7 @@ export namespace nn {
   /**
    * Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
    * alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the
-   * tensor count as 0.
+   * tensor are treated as 0.
    *
    * Dtypes: floats and int64. Result: the dtype of `input`; the default dtype for integers.
    * Default: `alpha` 0.0001, `beta` 0.75, `k` 1.0.
@@ -18628,7 +18628,7 @@ export namespace nn {
   /**
    * Applies 1-D average pooling to `input` of shape (N, C, L) or (C, L): each output element is the
    * mean of a window of `kernelSize` elements, truncated for integers. `stride`, `padding` and
-   * `ceilMode` are those of `maxPool1d`. Padded positions count as zeros in the mean, or are
+   * `ceilMode` are those of `maxPool1d`. Padded positions are treated as zeros in the mean, or are
    * excluded if `countIncludePad` is false.
    *
    * Dtypes: integers and floats. Result: the dtype of `input`. Default: `padding` [0], `ceilMode`
@@ -18790,7 +18790,7 @@ export namespace nn {
    * element is `(sum of x**normType)**(1 / normType)` over a window, NaN if the sum is negative. A
    * `normType` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
    * are those of `maxPool1d` without padding; in a window that `ceilMode` extends past the end,
-   * each missing element counts as the mean of the powers of the others.
+   * each missing element is treated as the mean of the powers of the others.
    *
    * Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
    * `input`; the default dtype for integers and bool. Default: `ceilMode` false.
@@ -18902,7 +18902,7 @@ export namespace nn {
    *
    * The output has the size `outputSize`, or `outputRatio` times the size of the image; exactly one
    * of them is required. `randomSamples` of shape (N, C, 2), with values from 0 to 1, determine the
-   * steps; by default they are drawn from `generator`. NaN counts as the maximum.
+   * steps; by default they are drawn from `generator`. NaN is treated as the maximum.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19282,8 +19282,8 @@ export namespace nn {
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Samples `input` at the positions `grid`. Equivalent to `nn.gridSample` with numbers for the
-   * modes: `interpolationMode` 0 bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2
+   * Samples `input` at the positions `grid`. Equivalent to `nn.gridSample` with an integer for each
+   * mode: `interpolationMode` 0 bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2
    * reflection.
    *
    * Dtypes: floats. Result: the dtype of `input`.
@@ -19703,9 +19703,9 @@ export namespace sparse {
   export function sampledAddmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function sampledAddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries
-   * count as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
-   * `sparse.softmax`.
+   * Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries are
+   * treated as minus infinity. `dtype` converts the entries first. Strided tensors are an error;
+   * see `sparse.softmax`.
    *
    * Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
    */

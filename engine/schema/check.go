@@ -25,10 +25,16 @@ func (o *Operator) check(kernels map[string]string) error {
 	return o.checkKernel(kernels)
 }
 
+// unclearTerms match what the documentation of an operator says in other words: "is treated as", "returns", "defaults to".
+var unclearTerms = regexp.MustCompile(`\b(?:taken\s+as|counts?\s+as|as\s+many\s+\w+\s+as|as\s+many\s+as|stands?\s+for|what\s+is|gives?|tells?|beside)\b`)
+
 // checkWords holds every field to its set of words.
 func (o *Operator) checkWords() error {
 	if o.Doc == "" || o.Since == "" && !o.Private {
 		return fmt.Errorf("since and doc are required")
+	}
+	if term := unclearTerms.FindString(o.Doc); term != "" {
+		return fmt.Errorf("doc: %q is not a term of the field", term)
 	}
 	if !slices.Contains(Categories, o.Category) {
 		return fmt.Errorf("category %q is not one of %v", o.Category, Categories)

@@ -3001,8 +3001,8 @@ inline Tensor save_bytes(const Text &structure, const Tensors &tensors, Bool com
   return out.take();
 }
 
-// Saves a dict of named tensors in PyTorch's format, as `save` does. There must be as many names as
-// tensors, all different.
+// Saves a dict of named tensors in PyTorch's format, as `save` does. Each tensor has one name, and
+// names must be unique.
 inline void save_dict(const Text &path, const Strings &names, const Tensors &tensors, Bool compact = false) {
   detail::check(::tensor_save_dict(detail::text("save_dict: path", path), names.data("save_dict: names"), names.size(), tensors.data(), tensors.size(), compact));
 }
@@ -4977,7 +4977,7 @@ inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, 
 
 // Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
 // positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
-// rounding can cause, count as 0.
+// rounding can cause, are treated as 0.
 namespace linalg {
 inline Tensor matrix_sqrth(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -5295,8 +5295,8 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor 
 }  // namespace linalg
 
 // Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
-// that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian` are
-// those of `linalg.matrix_rank`.
+// that are not greater than max(atol, rtol * largest) are treated as 0. The defaults and
+// `hermitian` are those of `linalg.matrix_rank`.
 namespace linalg {
 inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
@@ -5561,8 +5561,8 @@ inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &piv
 // m).
 //
 // `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices of
-// full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest count
-// as 0, except for gels; the default is the machine epsilon times max(m, n).
+// full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest are
+// treated as 0, except for gels; the default is the machine epsilon times max(m, n).
 //
 // `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
 // the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
@@ -8667,8 +8667,8 @@ inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &run
 }  // namespace nn
 
 // Applies local response normalization over adjacent channels (dimension 1): divides by `(k + alpha
-// * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor count
-// as 0.
+// * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor are
+// treated as 0.
 namespace nn {
 inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
   detail::Result<Tensor> out;
@@ -8745,7 +8745,7 @@ inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &se
 
 // Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
 // mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
-// `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+// `ceil_mode` are those of `max_pool1d`. Padded positions are treated as zeros in the mean, or are
 // excluded if `count_include_pad` is false.
 inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
   detail::Result<Tensor> out;
@@ -8861,7 +8861,7 @@ inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices
 // element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
 // `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
 // are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
-// each missing element counts as the mean of the powers of the others.
+// each missing element is treated as the mean of the powers of the others.
 namespace nn {
 inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
@@ -8931,7 +8931,7 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 //
 // The output has the size `output_size`, or `output_ratio` times the size of the image; exactly one
 // of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine the
-// steps; by default they are drawn from `generator`. NaN counts as the maximum.
+// steps; by default they are drawn from `generator`. NaN is treated as the maximum.
 namespace nn {
 inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -9193,8 +9193,8 @@ inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::null
 }
 }  // namespace nn
 
-// Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
-// modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2
+// Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with an integer for each
+// mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2
 // reflection.
 inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
@@ -9632,7 +9632,7 @@ inline std::string to_string(const Tensor &self, Int precision = 4, Int threshol
   return out.take();
 }
 
-// Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion.
+// Creates a zero-dim tensor that is treated as the scalar `value` in dtype promotion.
 inline Tensor scalar_operand(const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scalar_operand(value.get(), out.put()));
@@ -10660,8 +10660,8 @@ inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self
 }
 
 // Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
-// index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
-// size 1. No elements are an error.
+// index among all elements. NaN is treated as the maximum. `keepdim` keeps the reduced dimension
+// with size 1. No elements are an error.
 inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmax(self.get(), detail::get(dim), keepdim, out.put()));
@@ -10673,8 +10673,8 @@ inline void argmax_out(const Tensor &out, const Tensor &self, const std::optiona
 }
 
 // Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
-// index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
-// size 1. No elements are an error.
+// index among all elements. NaN is treated as the minimum. `keepdim` keeps the reduced dimension
+// with size 1. No elements are an error.
 inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmin(self.get(), detail::get(dim), keepdim, out.put()));
@@ -11213,7 +11213,7 @@ inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
 }  // namespace signal::windows
 
 // Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
-// values and their indices in `self`. The sort is stable; NaN counts as the largest value.
+// values and their indices in `self`. The sort is stable; NaN is treated as the largest value.
 inline SortResult sort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11239,7 +11239,7 @@ inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &
 }
 
 // Returns the indices that sort `self` along `dim` in ascending order, or in `descending` order.
-// The sort is stable; NaN counts as the largest value.
+// The sort is stable; NaN is treated as the largest value.
 inline Tensor argsort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argsort(self.get(), dim, descending, out.put()));
@@ -11267,7 +11267,7 @@ inline void msort_out(const Tensor &out, const Tensor &self) {
 
 // Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
 // int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A `k`
-// that exceeds the size of the dimension is an error. NaN counts as the largest value.
+// that exceeds the size of the dimension is an error. NaN is treated as the largest value.
 inline TopkResult topk(const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11321,9 +11321,9 @@ inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Ten
   detail::check(::tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
-// Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
-// as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced dimension with
-// size 1.
+// Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN is
+// treated as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced
+// dimension with size 1.
 inline KthvalueResult kthvalue(const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -11776,8 +11776,8 @@ inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tenso
 }
 }  // namespace sparse
 
-// Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries count
-// as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
+// Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries are
+// treated as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
 // `softmax`.
 namespace sparse {
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {

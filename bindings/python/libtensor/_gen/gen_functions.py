@@ -3032,8 +3032,8 @@ def save_bytes(structure, tensors, *, compact=False):
 
 @_operator("save_dict")
 def save_dict(path, names, tensors, *, compact=False):
-    """Saves a dict of named tensors in PyTorch's format, as `save` does. There must be as many names
-    as tensors, all different.
+    """Saves a dict of named tensors in PyTorch's format, as `save` does. Each tensor has one name, and
+    names must be unique.
 
     Dtypes: bool, integers, floats and complex.
     """
@@ -7401,7 +7401,7 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
     """Applies 1-D average pooling to `input` of shape (N, C, L) or (C, L): each output element is the
     mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
-    `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+    `ceil_mode` are those of `max_pool1d`. Padded positions are treated as zeros in the mean, or are
     excluded if `count_include_pad` is false.
 
     Dtypes: integers and floats. Result: the dtype of `input`.
@@ -7613,8 +7613,8 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with
-    numbers for the modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
+    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with an
+    integer for each mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
     zeros, 1 border, 2 reflection.
 
     Dtypes: floats. Result: the dtype of `input`.
@@ -7975,7 +7975,7 @@ def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci
 
 @_operator("scalar_operand")
 def scalar_operand(value):
-    """Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion."""
+    """Creates a zero-dim tensor that is treated as the scalar `value` in dtype promotion."""
 
 
 @_operator("result_type")
@@ -9180,8 +9180,8 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 @_operator("argmax")
 def argmax(input, dim=None, keepdim=False, *, out=None):
     """Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
-    index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
-    size 1. No elements are an error.
+    index among all elements. NaN is treated as the maximum. `keepdim` keeps the reduced dimension
+    with size 1. No elements are an error.
 
     Dtypes: integers and floats. Result: int64.
 
@@ -9196,8 +9196,8 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
 @_operator("argmin")
 def argmin(input, dim=None, keepdim=False, *, out=None):
     """Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
-    index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
-    size 1. No elements are an error.
+    index among all elements. NaN is treated as the minimum. `keepdim` keeps the reduced dimension
+    with size 1. No elements are an error.
 
     Dtypes: integers and floats. Result: int64.
 
@@ -9795,7 +9795,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 def sort(input, dim=-1, descending=False, *, out=None, stable=None):
     """sort(Tensor input, int dim=-1, bool descending=False)
     Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
-    values and their indices in `input`. The sort is stable; NaN counts as the largest value.
+    values and their indices in `input`. The sort is stable; NaN is treated as the largest value.
 
     sort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
     Sorts the elements along `dim`. Equivalent to `sort`, which is always stable; `stable` is
@@ -9815,7 +9815,7 @@ def sort(input, dim=-1, descending=False, *, out=None, stable=None):
 def argsort(input, dim=-1, descending=False, *, stable=None):
     """argsort(Tensor input, int dim=-1, bool descending=False)
     Returns the indices that sort `input` along `dim` in ascending order, or in `descending` order.
-    The sort is stable; NaN counts as the largest value.
+    The sort is stable; NaN is treated as the largest value.
 
     argsort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
     Returns the indices that sort `input` along `dim`. Equivalent to `argsort`, which is always
@@ -9847,7 +9847,7 @@ def msort(input, *, out=None):
 def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
     """Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
     int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A
-    `k` that exceeds the size of the dimension is an error. NaN counts as the largest value.
+    `k` that exceeds the size of the dimension is an error. NaN is treated as the largest value.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
@@ -9905,9 +9905,9 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
 
 @_operator("kthvalue", results="values indices")
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
-    """Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
-    as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced dimension with
-    size 1.
+    """Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN is
+    treated as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced
+    dimension with size 1.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 

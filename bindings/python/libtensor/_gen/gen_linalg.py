@@ -293,7 +293,7 @@ def householder_product(input, tau, *, out=None):
 def matrix_sqrth(input, *, out=None):
     """Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
     positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
-    rounding can cause, count as 0.
+    rounding can cause, are treated as 0.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -466,8 +466,8 @@ def matrix_rank(input, tol=None, *, atol=None, rtol=None, hermitian=False, out=N
 def pinv(input, rcond=None, *, atol=None, rtol=None, hermitian=False, out=None):
     """pinv(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)
     Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
-    that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian` are
-    those of `matrix_rank`.
+    that are not greater than max(atol, rtol * largest) are treated as 0. The defaults and
+    `hermitian` are those of `matrix_rank`.
 
     pinv(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)
     Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast
@@ -604,8 +604,8 @@ def lstsq(input, b, rcond=None, *, driver=None, out=None):
     (..., m).
 
     `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices of
-    full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest count
-    as 0, except for gels; the default is the machine epsilon times max(m, n).
+    full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest are
+    treated as 0, except for gels; the default is the machine epsilon times max(m, n).
 
     `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
     the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are

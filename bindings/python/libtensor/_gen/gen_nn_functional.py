@@ -1660,7 +1660,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
     """Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
     alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
-    count as 0.
+    are treated as 0.
 
     Dtypes: floats and int64. Result: the dtype of `input`; the default dtype for integers.
 
@@ -1760,7 +1760,7 @@ def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
     """Applies 1-D average pooling to `input` of shape (N, C, L) or (C, L): each output element is the
     mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
-    `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+    `ceil_mode` are those of `max_pool1d`. Padded positions are treated as zeros in the mean, or are
     excluded if `count_include_pad` is false.
 
     Dtypes: integers and floats. Result: the dtype of `input`.
@@ -1891,7 +1891,7 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
     `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
     are those of `torch.max_pool1d` without padding; in a window that `ceil_mode` extends past the
-    end, each missing element counts as the mean of the powers of the others.
+    end, each missing element is treated as the mean of the powers of the others.
 
     Dtypes: floats; integers and bool are converted to the default dtype. Result: the dtype of
     `input`; the default dtype for integers and bool.
@@ -1982,7 +1982,7 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 
     The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
     one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
-    the steps; by default they are drawn from `generator`. NaN counts as the maximum.
+    the steps; by default they are drawn from `generator`. NaN is treated as the maximum.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2295,8 +2295,8 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with
-    numbers for the modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
+    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with an
+    integer for each mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
     zeros, 1 border, 2 reflection.
 
     Dtypes: floats. Result: the dtype of `input`.

@@ -69,8 +69,8 @@ def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("sparse.softmax")
 def softmax(input, dim, *, dtype=None):
-    """Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries
-    count as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
+    """Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries are
+    treated as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
     `softmax`.
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
