@@ -1314,8 +1314,8 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 // `tensor_copy_` with a scalar `src`.
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking);
 
-// Returns a tensor of the shape of `self` filled with `value`: a scalar, which must be
-// representable in the dtype, or a zero-dim tensor.
+// Returns a copy of `self` filled with `value`: a scalar, which must be representable in the dtype,
+// or a zero-dim tensor.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);
@@ -1506,7 +1506,7 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
 
 // Computes `tensor_view` as a contiguous copy instead of a view.
 //
-// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+// Returns a copy with shape `size` of the same elements; one size may be -1 and is inferred. A
 // shape with another number of elements is an error, and so are strides that require a copy;
 // `tensor_reshape` copies in this case.
 //
@@ -1670,8 +1670,7 @@ TENSOR_API tensor_status tensor_diagonal_copy_out(const tensor_t *self, int64_t 
 
 // Computes `tensor_detach` as a contiguous copy instead of a view.
 //
-// Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
-// require grad. In-place writes to either are visible in both.
+// Returns a copy of `self`, detached from the autograd graph: it does not require grad.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_detach_copy(const tensor_t *self, tensor_t **out);
@@ -1705,18 +1704,17 @@ TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, cons
 
 // Computes `tensor_view_as_real` as a contiguous copy instead of a view.
 //
-// Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
-// is an error.
+// Views complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view is an error.
 //
-// Dtypes: complex. Result: the dtype of `self`.
+// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_view_as_real_copy(const tensor_t *self, tensor_t **out);
 // `tensor_view_as_real_copy` writing to `out`.
 TENSOR_API tensor_status tensor_view_as_real_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_view_as_complex` as a contiguous copy instead of a view.
 //
-// Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
-// must be 1; the other strides and the storage offset must be even.
+// Views pairs of real numbers, of shape (..., 2), as complex numbers. The last stride must be 1;
+// the other strides and the storage offset must be even.
 //
 // Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_view_as_complex_copy(const tensor_t *self, tensor_t **out);
@@ -1741,17 +1739,17 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out);
 // Returns the imaginary part of each element, as a view, which is a negated view if `self` is a
 // conjugated view. A real tensor is an error.
 //
-// Dtypes: complex. Result: the dtype of `self`.
+// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out);
 
-// Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
-// is an error.
+// Views complex numbers as pairs of real numbers, of shape (..., 2). Returns a view. A conjugated
+// view is an error.
 //
-// Dtypes: complex. Result: the dtype of `self`.
+// Dtypes: complex. Result: the dtype of `self`; the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out);
 
-// Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
-// must be 1; the other strides and the storage offset must be even.
+// Views pairs of real numbers, of shape (..., 2), as complex numbers. Returns a view. The last
+// stride must be 1; the other strides and the storage offset must be even.
 //
 // Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out);
@@ -2068,7 +2066,7 @@ TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, i
 TENSOR_API tensor_status tensor_diagonal_outdim(const tensor_t *self, const char *outdim, int64_t dim1, int64_t dim2, int64_t offset, tensor_t **out);
 
 // Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
-// require grad. In-place writes to either are visible in both.
+// require grad.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out);
@@ -3862,8 +3860,9 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__tensor(const tensor_t *const *s
 
 // Computes `tensor_linalg_vector_norm` for each tensor of the list `self`. Returns a list.
 //
-// Dtypes: floats and complex. Result: the promoted dtype, unless `dtype` is given. Default: `ord`
-// 2, `dtype` TENSOR_DTYPE_NONE. Free `out` with tensor_list_free.
+// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex,
+// unless `dtype` is given. Default: `ord` 2, `dtype` TENSOR_DTYPE_NONE. Free `out` with
+// tensor_list_free.
 TENSOR_API tensor_status tensor_foreach_norm(const tensor_t *const *self, int64_t self_len, tensor_scalar ord, tensor_dtype dtype, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_max` for each tensor of the list `self`. Returns a list.
@@ -4819,7 +4818,8 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 // (default) applies Bessel's correction: the divisor is one less than the number of elements, so
 // that a single element returns NaN.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `unbiased` true.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out);
 
 // Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`. `unbiased`
@@ -4827,8 +4827,8 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 // dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
 // reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
-// `unbiased` true, `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 // `tensor_std_dim` writing to `out`.
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
@@ -4841,8 +4841,8 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
-// `correction` tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 // `tensor_std_correction` writing to `out`.
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
@@ -4851,7 +4851,8 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 // applies Bessel's correction: the divisor is one less than the number of elements, so that a
 // single element returns NaN.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `unbiased` true.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out);
 
 // Computes the variance `sum(|x - mean|**2) / divisor` over `dim`. `unbiased` applies Bessel's
@@ -4859,8 +4860,8 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
 // list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
-// `unbiased` true, `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
 // `tensor_var_dim` writing to `out`.
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
@@ -4873,8 +4874,8 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` NULL with `dim_len` 0,
-// `correction` tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
 // `tensor_var_correction` writing to `out`.
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
@@ -4883,8 +4884,8 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
 // Bessel's correction: the divisor is one less than the number of elements, so that a single
 // element returns NaN.
 //
-// Dtypes: floats and complex. Results: `std`: the dtype of `self`; `mean`: the dtype of `self`.
-// Default: `unbiased` true.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean);
 
 // Computes the standard deviation and the mean over `dim`. `unbiased` applies Bessel's correction:
@@ -4892,8 +4893,9 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
 // default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
 // size 1.
 //
-// Dtypes: floats and complex. Results: `std`: the dtype of `self`; `mean`: the dtype of `self`.
-// Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `unbiased` true,
+// `keepdim` false.
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean);
 
 // Computes the standard deviation and the mean over `dim`, with any correction of the divisor.
@@ -4904,24 +4906,26 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Results: `std`: the dtype of `self`; `mean`: the dtype of `self`.
-// Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Results: `std`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `correction`
+// tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean);
 
 // Computes the variance and the mean of all elements. `unbiased` (default) applies Bessel's
 // correction: the divisor is one less than the number of elements, so that a single element returns
 // NaN.
 //
-// Dtypes: floats and complex. Results: `var`: the dtype of `self`; `mean`: the dtype of `self`.
-// Default: `unbiased` true.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `unbiased` true.
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean);
 
 // Computes the variance and the mean over `dim`. `unbiased` applies Bessel's correction: the
 // divisor is one less than the number of elements. `dim` is one dimension or a list; by default, or
 // if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Results: `var`: the dtype of `self`; `mean`: the dtype of `self`.
-// Default: `dim` NULL with `dim_len` 0, `unbiased` true, `keepdim` false.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `unbiased` true,
+// `keepdim` false.
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Computes the variance and the mean over `dim`, with any correction of the divisor. `dim` is one
@@ -4932,8 +4936,9 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 //
-// Dtypes: floats and complex. Results: `var`: the dtype of `self`; `mean`: the dtype of `self`.
-// Default: `dim` NULL with `dim_len` 0, `correction` tensor_none(), `keepdim` false.
+// Dtypes: floats and complex. Results: `var`: the dtype of `self`, the corresponding real dtype for
+// complex; `mean`: the dtype of `self`. Default: `dim` NULL with `dim_len` 0, `correction`
+// tensor_none(), `keepdim` false.
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean);
 
 // Computes the vector norm over `dim`: `(sum of |x|**p)**(1 / p)`, with p = 2 by default. For p of
@@ -4942,8 +4947,9 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 // reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
 // `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `p`
-// tensor_none(), `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `p` tensor_none(), `dim` NULL with `dim_len` 0,
+// `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_norm` writing to `out`.
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -4951,8 +4957,9 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 // Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
 // the sum of the singular values of the matrices in two dimensions.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `dim`
-// NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_norm_name` writing to `out`.
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -5078,7 +5085,8 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
 // Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
 // other|**p)**(1 / p)`. Shapes are broadcast.
 //
-// Dtypes: floats and complex. Result: the promoted dtype. Default: `p` 2.
+// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
+// Default: `p` 2.
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out);
 
 // Counts the occurrences of each value in a vector of nonnegative integers; negative ones are an
@@ -6425,7 +6433,8 @@ TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out);
 // matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
 // returns 0 and -inf. Matrices that are not square are an error.
 //
-// Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`.
+// Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`, the
+// corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sign, tensor_t **logabsdet);
 // `tensor_linalg_slogdet` writing to `sign` and `logabsdet`.
 TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *sign, tensor_t *logabsdet);
@@ -6434,7 +6443,7 @@ TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *
 // matrices (..., n, n). Alias of `tensor_linalg_slogdet`.
 //
 // Dtypes: floats and complex. Results: `sign`: the dtype of `self`; `logabsdet`: the dtype of
-// `self`.
+// `self`, the corresponding real dtype for complex.
 TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, tensor_t **logabsdet);
 // `tensor_slogdet` writing to `sign` and `logabsdet`.
 TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet);
@@ -6449,8 +6458,9 @@ TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out);
 // `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
 // elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `ord`
-// 2, `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `ord` 2, `dim` NULL with `dim_len` 0, `keepdim` false,
+// `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_vector_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6460,8 +6470,9 @@ TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, ten
 // smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements
 // first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `dim`
-// {-2, -1}, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `dim` {-2, -1}, `keepdim` false, `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_matrix_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6470,8 +6481,9 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, ten
 // default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
 // values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `ord`
-// "fro", `dim` {-2, -1}, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `ord` "fro", `dim` {-2, -1}, `keepdim` false, `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_matrix_norm_str_ord` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6481,8 +6493,9 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *s
 // `tensor_linalg_matrix_norm`. Without `ord` it is the 2-norm over `dim`, or of all elements.
 // `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `ord`
-// tensor_none(), `dim` NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `ord` tensor_none(), `dim` NULL with `dim_len` 0,
+// `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_norm` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6490,8 +6503,9 @@ TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_sca
 // Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
 // tensor. See `tensor_linalg_matrix_norm`.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`, unless `dtype` is given. Default: `dim`
-// NULL with `dim_len` 0, `keepdim` false, `dtype` TENSOR_DTYPE_NONE.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex, unless `dtype` is given. Default: `dim` NULL with `dim_len` 0, `keepdim` false, `dtype`
+// TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 // `tensor_linalg_norm_ord_str` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -6499,7 +6513,8 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, co
 // Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
 // of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `keepdim` false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `keepdim` false.
 TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_frobenius_norm` writing to `out`.
 TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
@@ -6507,8 +6522,8 @@ TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const i
 // Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
 // `dim`. `keepdim` keeps them with size 1.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `dim` {-2, -1}, `keepdim`
-// false.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `dim` {-2, -1}, `keepdim` false.
 TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 // `tensor_nuclear_norm` writing to `out`.
 TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
@@ -6518,7 +6533,8 @@ TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int
 // -infinity matrices must be square, and it is the norm of the matrix times the norm of its
 // inverse: infinity for a singular matrix.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `p` tensor_none().
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `p` tensor_none().
 TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out);
 // `tensor_linalg_cond` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_scalar p, tensor_t *out);
@@ -6526,7 +6542,8 @@ TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_sca
 // Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
 // `tensor_linalg_matrix_norm`.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`.
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex.
 TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const char *p, tensor_t **out);
 // `tensor_linalg_cond_p_str` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, const char *p, tensor_t *out);
@@ -6736,8 +6753,9 @@ TENSOR_API tensor_status tensor_linalg_ldl_solve_out(const tensor_t *LD, const t
 // those of A for gelsd and gelss. Results that are not computed are empty.
 //
 // Dtypes: floats and complex. Results: `solution`: the dtype of `self`; `residuals`: the promoted
-// dtype; `rank`: int64; `singular_values`: the promoted dtype. Meta tensors are an error, because
-// the result depends on values. Default: `rcond` NULL, `driver` NULL.
+// dtype, the corresponding real dtype for complex; `rank`: int64; `singular_values`: the promoted
+// dtype, the corresponding real dtype for complex. Meta tensors are an error, because the result
+// depends on values. Default: `rcond` NULL, `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_lstsq(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t **solution, tensor_t **residuals, tensor_t **rank, tensor_t **singular_values);
 // `tensor_linalg_lstsq` writing to `solution` and `residuals` and `rank` and `singular_values`.
 TENSOR_API tensor_status tensor_linalg_lstsq_out(const tensor_t *self, const tensor_t *b, const double *rcond, const char *driver, tensor_t *solution, tensor_t *residuals, tensor_t *rank, tensor_t *singular_values);
@@ -6747,8 +6765,8 @@ TENSOR_API tensor_status tensor_linalg_lstsq_out(const tensor_t *self, const ten
 // is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of LAPACK's
 // syevd and heevd. Matrices that are not finite are an error.
 //
-// Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `self`; `eigenvectors`: the
-// dtype of `self`. Default: `UPLO` "L".
+// Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `self`, the corresponding real
+// dtype for complex; `eigenvectors`: the dtype of `self`. Default: `UPLO` "L".
 TENSOR_API tensor_status tensor_linalg_eigh(const tensor_t *self, const char *UPLO, tensor_t **eigenvalues, tensor_t **eigenvectors);
 // `tensor_linalg_eigh` writing to `eigenvalues` and `eigenvectors`.
 TENSOR_API tensor_status tensor_linalg_eigh_out(const tensor_t *self, const char *UPLO, tensor_t *eigenvalues, tensor_t *eigenvectors);
@@ -6756,7 +6774,8 @@ TENSOR_API tensor_status tensor_linalg_eigh_out(const tensor_t *self, const char
 // Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (..., n).
 // See `tensor_linalg_eigh`.
 //
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `UPLO` "L".
+// Dtypes: floats and complex. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `UPLO` "L".
 TENSOR_API tensor_status tensor_linalg_eigvalsh(const tensor_t *self, const char *UPLO, tensor_t **out);
 // `tensor_linalg_eigvalsh` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_eigvalsh_out(const tensor_t *self, const char *UPLO, tensor_t *out);
@@ -6784,8 +6803,9 @@ TENSOR_API tensor_status tensor_linalg_eigvals_out(const tensor_t *self, tensor_
 // vectors are unique up to a factor of absolute value 1; they are those of LAPACK's gesdd. `driver`
 // applies to other devices. Matrices that are not finite are an error.
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `Vh`: the
-// dtype of `A`. Default: `full_matrices` true, `driver` NULL.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+// corresponding real dtype for complex; `Vh`: the dtype of `A`. Default: `full_matrices` true,
+// `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_svd(const tensor_t *A, bool full_matrices, const char *driver, tensor_t **U, tensor_t **S, tensor_t **Vh);
 // `tensor_linalg_svd` writing to `U` and `S` and `Vh`.
 TENSOR_API tensor_status tensor_linalg_svd_out(const tensor_t *A, bool full_matrices, const char *driver, tensor_t *U, tensor_t *S, tensor_t *Vh);
@@ -6794,8 +6814,9 @@ TENSOR_API tensor_status tensor_linalg_svd_out(const tensor_t *A, bool full_matr
 // reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U and
 // V are zeros. See `tensor_linalg_svd`.
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `self`; `S`: the dtype of `self`; `V`: the
-// dtype of `self`. Default: `some` true, `compute_uv` true.
+// Dtypes: floats and complex. Results: `U`: the dtype of `self`; `S`: the dtype of `self`, the
+// corresponding real dtype for complex; `V`: the dtype of `self`. Default: `some` true,
+// `compute_uv` true.
 TENSOR_API tensor_status tensor_svd(const tensor_t *self, bool some, bool compute_uv, tensor_t **U, tensor_t **S, tensor_t **V);
 // `tensor_svd` writing to `U` and `S` and `V`.
 TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool compute_uv, tensor_t *U, tensor_t *S, tensor_t *V);
@@ -6803,7 +6824,8 @@ TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool co
 // Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
 // n)). See `tensor_linalg_svd`.
 //
-// Dtypes: floats and complex. Result: the dtype of `A`. Default: `driver` NULL.
+// Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
+// Default: `driver` NULL.
 TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
 // `tensor_linalg_svdvals` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
@@ -6815,8 +6837,8 @@ TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char
 // iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
 // `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype; `V`: the
-// dtype of `A`. Default: `q` 6, `niter` 2, `M` NULL.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
+// corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` 6, `niter` 2, `M` NULL.
 TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
 
 // Computes an approximate principal component analysis (PCA) by `tensor_svd_lowrank`. With
@@ -6824,8 +6846,9 @@ TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_
 // are the principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q`
 // defaults to min(6, m, n), and must be at most min(m, n).
 //
-// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `V`: the dtype
-// of `A`. Default: `q` TENSOR_NONE, `center` true, `niter` 2.
+// Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+// corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` TENSOR_NONE, `center`
+// true, `niter` 2.
 TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool center, int64_t niter, tensor_t **U, tensor_t **S, tensor_t **V);
 
 // Computes the `k` largest eigenvalues of Hermitian matrices A (..., m, m), in descending order
@@ -6841,9 +6864,9 @@ TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool c
 // (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V. Knyazev,
 // Toward the optimal preconditioned eigensolver, 2001).
 //
-// Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype; `eigenvectors`: the dtype
-// of `A`. Default: `k` TENSOR_NONE, `B` NULL, `X` NULL, `n` TENSOR_NONE, `iK` NULL, `niter`
-// TENSOR_NONE, `tol` NULL, `largest` -1, `method` NULL.
+// Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
+// dtype for complex; `eigenvectors`: the dtype of `A`. Default: `k` TENSOR_NONE, `B` NULL, `X`
+// NULL, `n` TENSOR_NONE, `iK` NULL, `niter` TENSOR_NONE, `tol` NULL, `largest` -1, `method` NULL.
 TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tensor_t *B, const tensor_t *X, int64_t n, const tensor_t *iK, int64_t niter, const double *tol, int32_t largest, const char *method, tensor_t **eigenvalues, tensor_t **eigenvectors);
 
 // ------------------------------------------------------------------------------ Fourier transforms
@@ -6867,7 +6890,8 @@ TENSOR_API tensor_status tensor_fft_r2c(const tensor_t *self, const int64_t *dim
 // Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
 // `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 //
-// Dtypes: complex64 and complex128. Result: the dtype of `self`. Default: `scale` 1.0.
+// Dtypes: complex64 and complex128. Result: the dtype of `self`; the corresponding real dtype for
+// complex. Default: `scale` 1.0.
 TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64_t size, double scale, tensor_t **out);
 
 // Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
@@ -8172,7 +8196,7 @@ TENSOR_API tensor_status tensor_nn_dropout_(tensor_t *self, double p, bool train
 
 // Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
 // first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
-// - `p`. A `p` outside of [0, 1] is an error.
+// - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8182,7 +8206,7 @@ TENSOR_API tensor_status tensor_feature_dropout_(tensor_t *self, double p, bool 
 
 // Applies dropout to whole channels, if `training` is true, of sequences `self` of shape (N, C, L)
 // or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 - `p`.
-// A `p` outside of [0, 1] is an error.
+// A `p` outside of [0, 1] is an error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` true, `generator` NULL.
@@ -8192,7 +8216,7 @@ TENSOR_API tensor_status tensor_nn_dropout1d_(tensor_t *self, double p, bool tra
 
 // Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
 // `self` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-// error.
+// error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` true, `generator` NULL.
@@ -8202,7 +8226,7 @@ TENSOR_API tensor_status tensor_nn_dropout2d_(tensor_t *self, double p, bool tra
 
 // Applies dropout to whole channels, if `training` is true, of volumes `self` of shape (N, C, D, H,
 // W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided by
-// 1 - `p`. A `p` outside of [0, 1] is an error.
+// 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` true, `generator` NULL.
@@ -8213,7 +8237,7 @@ TENSOR_API tensor_status tensor_nn_dropout3d_(tensor_t *self, double p, bool tra
 // Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
 // element by the minimum of SELU with probability `p`, and applies an affine transformation that
 // keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error.
+// error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8224,7 +8248,7 @@ TENSOR_API tensor_status tensor_alpha_dropout_(tensor_t *self, double p, bool tr
 // Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
 // element by the minimum of SELU with probability `p`, and applies an affine transformation that
 // keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error.
+// error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` false, `generator` NULL.
@@ -8234,7 +8258,7 @@ TENSOR_API tensor_status tensor_nn_alpha_dropout_(tensor_t *self, double p, bool
 
 // Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
 // in the first two dimensions are replaced together. See `tensor_alpha_dropout`. A `p` outside of
-// [0, 1] is an error.
+// [0, 1] is an error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8244,7 +8268,7 @@ TENSOR_API tensor_status tensor_feature_alpha_dropout_(tensor_t *self, double p,
 
 // Applies alpha dropout to whole channels, if `training` is true: all elements with the same
 // indices in the first two dimensions are replaced together. See `tensor_nn_alpha_dropout`. A `p`
-// outside of [0, 1] is an error.
+// outside of [0, 1] is an error, and so are integers in training.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` false, `generator` NULL.
@@ -8392,8 +8416,8 @@ TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const ten
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 //
-// Dtypes: floats and complex. Result: the promoted dtype. Default: `size_average` -1, `reduce` -1,
-// `reduction` "mean", `weight` NULL.
+// Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
+// Default: `size_average` -1, `reduce` -1, `reduction` "mean", `weight` NULL.
 TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
 
 // Computes the mean squared error (MSE, L2 loss): `(self - target)**2`, multiplied by `weight` if
@@ -9084,25 +9108,25 @@ TENSOR_API tensor_status tensor_rnn_relu(const tensor_t *input, const tensor_t *
 TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
 // Computes one time step of `tensor_lstm` for `input` of shape (N, features) and the states `hx`,
-// hidden and cell. Returns the next hidden and cell states.
+// hidden and cell, with the formulas of `tensor_lstm`. Returns the next hidden and cell states.
 //
 // Dtypes: floats. Results: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_lstm_cell(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **h, tensor_t **c);
 
 // Computes one time step of `tensor_gru` for `input` of shape (N, features) and the hidden state
-// `hx`. Returns the next hidden state.
+// `hx`, with the formulas of `tensor_gru`. Returns the next hidden state.
 //
 // Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_gru_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
 // Computes one time step of `tensor_rnn_tanh` for `input` of shape (N, features) and the hidden
-// state `hx`. Returns the next hidden state.
+// state `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 //
 // Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
 // Computes one time step of `tensor_rnn_relu` for `input` of shape (N, features) and the hidden
-// state `hx`. Returns the next hidden state.
+// state `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 //
 // Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
@@ -9169,19 +9193,21 @@ TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const 
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
-// Samples `self` at the positions `grid`. Equivalent to `tensor_nn_grid_sample` with an integer for
-// each mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1
-// border, 2 reflection.
+// Samples images `self` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions `grid`.
+// Equivalent to `tensor_nn_grid_sample` with an integer for each mode: `interpolation_mode` 0
+// bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2 reflection.
 //
 // Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_grid_sampler(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
-// Samples images at the positions `grid`. Equivalent to `tensor_grid_sampler` for 4 dimensions.
+// Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+// 2). Equivalent to `tensor_grid_sampler` for 4 dimensions.
 //
 // Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_grid_sampler_2d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
-// Samples volumes at the positions `grid`. Equivalent to `tensor_grid_sampler` for 5 dimensions.
+// Samples volumes `self` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
+// H_out, W_out, 3). Equivalent to `tensor_grid_sampler` for 5 dimensions.
 //
 // Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_grid_sampler_3d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
@@ -9207,7 +9233,7 @@ TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tenso
 // Dtypes: floats. Result: the dtype of `theta`. Default: `align_corners` -1.
 TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out);
 
-// Generates a sampling grid. Equivalent to `tensor_nn_affine_grid` of the neural network functions,
+// Generates a sampling grid from affine matrices `theta`. Equivalent to `tensor_nn_affine_grid`,
 // with `align_corners` required.
 //
 // Dtypes: floats. Result: the dtype of `theta`.

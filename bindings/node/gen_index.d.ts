@@ -1233,7 +1233,7 @@ export class Tensor extends Handle {
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: bool is an error,
    * because the result is an integer.
    *
-   * Dtypes: bool, integers, floats and complex.
+   * Dtypes: integers, floats and complex.
    */
   square_(): this;
   /** Asynchronous `square_`, executed off the event loop. */
@@ -1822,8 +1822,8 @@ export class Tensor extends Handle {
   copy_(src: TensorLike | Scalar, options?: { nonBlocking?: boolean }): this;
   copy_(src: TensorLike | Scalar, nonBlocking: boolean): this;
   /**
-   * Returns a tensor of the shape of `input` filled with `value`: a scalar, which must be
-   * representable in the dtype, or a zero-dim tensor.
+   * Returns `input` filled with `value`: a scalar, which must be representable in the dtype, or a
+   * zero-dim tensor.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3342,7 +3342,7 @@ export class Tensor extends Handle {
    * matrices (..., n, n). Alias of `linalg.slogdet`.
    *
    * Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
-   * `input`.
+   * `input`, the corresponding real dtype for complex.
    */
   slogdet(options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
   /**
@@ -3415,8 +3415,9 @@ export class Tensor extends Handle {
    * reduced unless `some` is false. Returns V instead of its adjoint. If `computeUv` is false, U
    * and V are zeros. See `linalg.svd`.
    *
-   * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`; `V`:
-   * the dtype of `input`. Default: `some` true, `computeUv` true.
+   * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
+   * corresponding real dtype for complex; `V`: the dtype of `input`. Default: `some` true,
+   * `computeUv` true.
    */
   svd(options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
   svd(some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
@@ -3912,7 +3913,7 @@ export class Tensor extends Handle {
   /**
    * Applies dropout to whole channels, if `train` is true: all elements with the same indices in
    * the first two dimensions are set to 0 together, with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error.
+   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3927,7 +3928,7 @@ export class Tensor extends Handle {
    * Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
    * element by the minimum of SELU with probability `p`, and applies an affine transformation that
    * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-   * error.
+   * error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3941,7 +3942,7 @@ export class Tensor extends Handle {
   /**
    * Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
    * in the first two dimensions are replaced together. See `alphaDropout`. A `p` outside of [0, 1]
-   * is an error.
+   * is an error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -4228,7 +4229,8 @@ export class Tensor extends Handle {
    * `unbiased` (default) applies Bessel's correction: the divisor is one less than the number of
    * elements, so that a single element returns NaN.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex. Default: `unbiased` true.
    */
   std(options?: { unbiased?: boolean }): Tensor;
   std(unbiased: boolean): Tensor;
@@ -4238,8 +4240,8 @@ export class Tensor extends Handle {
    * dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
    * reduced dimensions with size 1.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
-   * false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex. Default: `unbiased` true, `keepdim` false.
    */
   std(dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
   std(dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4253,7 +4255,8 @@ export class Tensor extends Handle {
    * 1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
    * elements are real. Computed in float64.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex. Default: `keepdim` false.
    */
   std(options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   std(dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4262,7 +4265,8 @@ export class Tensor extends Handle {
    * applies Bessel's correction: the divisor is one less than the number of elements, so that a
    * single element returns NaN.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex. Default: `unbiased` true.
    */
   var(options?: { unbiased?: boolean }): Tensor;
   var(unbiased: boolean): Tensor;
@@ -4272,8 +4276,8 @@ export class Tensor extends Handle {
    * list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
    * dimensions with size 1.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
-   * false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex. Default: `unbiased` true, `keepdim` false.
    */
   var(dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
   var(dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4287,7 +4291,8 @@ export class Tensor extends Handle {
    * 1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
    * elements are real. Computed in float64.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex. Default: `keepdim` false.
    */
   var(options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   var(dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -4298,8 +4303,8 @@ export class Tensor extends Handle {
    * dimensions are reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex
    * elements is real. `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
-   * `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex, unless `dtype` is given. Default: `keepdim` false.
    */
   norm(options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   norm(p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -4309,8 +4314,8 @@ export class Tensor extends Handle {
    * Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc"
    * (nuclear) the sum of the singular values of the matrices in two dimensions.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
-   * `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex, unless `dtype` is given. Default: `keepdim` false.
    */
   norm(p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   norm(p: string, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -4736,7 +4741,7 @@ export class Tensor extends Handle {
    *
    * Modifies `input` in place, and returns it.
    *
-   * Dtypes: bool, integers, floats and complex.
+   * Dtypes: integers, floats and complex.
    */
   cumsum_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /** Asynchronous `cumsum_`, executed off the event loop. */
@@ -4757,7 +4762,7 @@ export class Tensor extends Handle {
    *
    * Modifies `input` in place, and returns it.
    *
-   * Dtypes: bool, integers, floats and complex.
+   * Dtypes: integers, floats and complex.
    */
   cumprod_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /** Asynchronous `cumprod_`, executed off the event loop. */
@@ -5622,7 +5627,8 @@ export class Tensor extends Handle {
    * Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
    * other|**p)**(1 / p)`. Shapes are broadcast.
    *
-   * Dtypes: floats and complex. Result: the promoted dtype. Default: `p` 2.
+   * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+   * complex. Default: `p` 2.
    */
   dist(other: TensorLike, options?: { p?: Scalar }): Tensor;
   dist(other: TensorLike, p: Scalar): Tensor;
@@ -6136,7 +6142,7 @@ export class Tensor extends Handle {
   diagonal(options: { outdim: string; dim1: Int | string; dim2: Int | string; offset?: Int }): Tensor;
   /**
    * Returns a tensor that shares memory with `input`, detached from the autograd graph: it does not
-   * require grad. In-place writes to either are visible in both.
+   * require grad.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -6996,23 +7002,23 @@ export function realAsync(input: TensorLike, options?: { signal?: Signal | null 
  * Returns the imaginary part of each element, as a view, which is a negated view if `input` is a
  * conjugated view. A real tensor is an error.
  *
- * Dtypes: complex. Result: the dtype of `input`.
+ * Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
  */
 export function imag(input: TensorLike): Tensor;
 /** Asynchronous `imag`, executed off the event loop. */
 export function imagAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
- * is an error.
+ * Views complex numbers as pairs of real numbers, of shape (..., 2). Returns a view. A conjugated
+ * view is an error.
  *
- * Dtypes: complex. Result: the dtype of `input`.
+ * Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
  */
 export function viewAsReal(input: TensorLike): Tensor;
 /** Asynchronous `viewAsReal`, executed off the event loop. */
 export function viewAsRealAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
- * must be 1; the other strides and the storage offset must be even.
+ * Views pairs of real numbers, of shape (..., 2), as complex numbers. Returns a view. The last
+ * stride must be 1; the other strides and the storage offset must be even.
  *
  * Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `input`.
  */
@@ -7076,8 +7082,8 @@ export function clone(input: TensorLike, options?: { memoryFormat?: MemoryFormat
 /** Asynchronous `clone`, executed off the event loop. */
 export function cloneAsync(input: TensorLike, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a tensor of the shape of `input` filled with `value`: a scalar, which must be
- * representable in the dtype, or a zero-dim tensor.
+ * Returns a copy of `input` filled with `value`: a scalar, which must be representable in the
+ * dtype, or a zero-dim tensor.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -7719,7 +7725,8 @@ export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | s
  * Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
  * `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
  *
- * Dtypes: complex64 and complex128. Result: the dtype of `input`. Default: `scale` 1.0.
+ * Dtypes: complex64 and complex128. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `scale` 1.0.
  */
 export function fftC2r(input: TensorLike, options: { dim: Int | string; size: Int; scale?: number }): Tensor;
 export function fftC2r(input: TensorLike, dim: Int | string, size: Int, options?: { scale?: number }): Tensor;
@@ -9181,7 +9188,7 @@ export function detAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  * matrices (..., n, n). Alias of `linalg.slogdet`.
  *
  * Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
- * `input`.
+ * `input`, the corresponding real dtype for complex.
  */
 export function slogdet(input: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
 /** Asynchronous `slogdet`, executed off the event loop. */
@@ -9199,7 +9206,8 @@ export function logdetAsync(input: TensorLike, options?: { signal?: Signal | nul
  * Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
  * of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `keepdim` false.
  */
 export function frobeniusNorm(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function frobeniusNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -9212,8 +9220,8 @@ export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | List<
  * Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
  * `dim`. `keepdim` keeps them with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `dim` [-2, -1], `keepdim`
- * false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `dim` [-2, -1], `keepdim` false.
  */
 export function nuclearNorm(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function nuclearNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -9307,8 +9315,9 @@ export function choleskyInverseAsync(input: TensorLike, upper: boolean, options?
  * reduced unless `some` is false. Returns V instead of its adjoint. If `computeUv` is false, U and
  * V are zeros. See `linalg.svd`.
  *
- * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`; `V`:
- * the dtype of `input`. Default: `some` true, `computeUv` true.
+ * Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
+ * corresponding real dtype for complex; `V`: the dtype of `input`. Default: `some` true,
+ * `computeUv` true.
  */
 export function svd(input: TensorLike, options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svd(input: TensorLike, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
@@ -9325,8 +9334,8 @@ export function svdAsync(input: TensorLike, some: boolean, computeUv: boolean, o
  * iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
  * `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
  *
- * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype; `V`: the
- * dtype of `A`. Default: `q` 6, `niter` 2.
+ * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
+ * corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` 6, `niter` 2.
  */
 export function svdLowrank(A: TensorLike, options?: { q?: Int | null; niter?: Int | null; M?: TensorLike | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svdLowrank(A: TensorLike, q: Int | null, options?: { niter?: Int | null; M?: TensorLike | null }): { U: Tensor; S: Tensor; V: Tensor };
@@ -9343,8 +9352,8 @@ export function svdLowrankAsync(A: TensorLike, q: Int | null, niter: Int | null,
  * principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
  * to min(6, m, n), and must be at most min(m, n).
  *
- * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `V`: the dtype
- * of `A`. Default: `center` true, `niter` 2.
+ * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+ * corresponding real dtype for complex; `V`: the dtype of `A`. Default: `center` true, `niter` 2.
  */
 export function pcaLowrank(A: TensorLike, options?: { q?: Int | null; center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
 export function pcaLowrank(A: TensorLike, q: Int | null, options?: { center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
@@ -9368,8 +9377,8 @@ export function pcaLowrankAsync(A: TensorLike, q: Int | null, center: boolean, n
  * (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V. Knyazev,
  * Toward the optimal preconditioned eigensolver, 2001).
  *
- * Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype; `eigenvectors`: the dtype
- * of `A`.
+ * Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
+ * dtype for complex; `eigenvectors`: the dtype of `A`.
  */
 export function lobpcg(A: TensorLike, options?: { k?: Int | null; B?: TensorLike | null; X?: TensorLike | null; n?: Int | null; iK?: TensorLike | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
 export function lobpcg(A: TensorLike, k: Int | null, options?: { B?: TensorLike | null; X?: TensorLike | null; n?: Int | null; iK?: TensorLike | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
@@ -10695,8 +10704,8 @@ export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, 
 /**
  * Computes `linalg.vectorNorm` for each tensor of the list `input`. Returns a list.
  *
- * Dtypes: floats and complex. Result: the promoted dtype, unless `dtype` is given. Default: `ord`
- * 2.
+ * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex,
+ * unless `dtype` is given. Default: `ord` 2.
  */
 export function foreachNorm(input: List<TensorLike>, options?: { ord?: Scalar; dtype?: DType | null }): Tensor[];
 export function foreachNorm(input: List<TensorLike>, ord: Scalar, options?: { dtype?: DType | null }): Tensor[];
@@ -11487,7 +11496,7 @@ export function dropoutAsync(input: TensorLike, p: number, train: boolean, optio
 /**
  * Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
  * first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
- * - `p`. A `p` outside of [0, 1] is an error.
+ * - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11500,7 +11509,7 @@ export function featureDropoutAsync(input: TensorLike, p: number, train: boolean
  * Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
  * element by the minimum of SELU with probability `p`, and applies an affine transformation that
  * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
- * error.
+ * error, and so are integers in training.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11512,7 +11521,7 @@ export function alphaDropoutAsync(input: TensorLike, p: number, train: boolean, 
 /**
  * Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
  * in the first two dimensions are replaced together. See `alphaDropout`. A `p` outside of [0, 1] is
- * an error.
+ * an error, and so are integers in training.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -12075,7 +12084,7 @@ export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike
 export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
  * Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
- * and cell. Returns the next hidden and cell states.
+ * and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
  *
  * Dtypes: floats. Results: the dtype of `input`.
  */
@@ -12089,8 +12098,8 @@ export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: Tens
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 /**
- * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
- * Returns the next hidden state.
+ * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
+ * with the formulas of `gru`. Returns the next hidden state.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12104,8 +12113,8 @@ export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike,
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes one time step of `rnnTanh` for `input` of shape (N, features) and the hidden state `hx`.
- * Returns the next hidden state.
+ * Computes one time step of `rnnTanh` for `input` of shape (N, features) and the hidden state `hx`:
+ * `tanh(wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12119,8 +12128,8 @@ export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorL
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes one time step of `rnnRelu` for `input` of shape (N, features) and the hidden state `hx`.
- * Returns the next hidden state.
+ * Computes one time step of `rnnRelu` for `input` of shape (N, features) and the hidden state `hx`:
+ * `max(0, wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12162,9 +12171,9 @@ export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batc
 export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 /**
- * Samples `input` at the positions `grid`. Equivalent to `nn.gridSample` with an integer for each
- * mode: `interpolationMode` 0 bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2
- * reflection.
+ * Samples images `input` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions
+ * `grid`. Equivalent to `nn.gridSample` with an integer for each mode: `interpolationMode` 0
+ * bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2 reflection.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12174,7 +12183,8 @@ export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMo
 export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Samples images at the positions `grid`. Equivalent to `gridSampler` for 4 dimensions.
+ * Samples images `input` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+ * 2). Equivalent to `gridSampler` for 4 dimensions.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12184,7 +12194,8 @@ export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolation
 export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Samples volumes at the positions `grid`. Equivalent to `gridSampler` for 5 dimensions.
+ * Samples volumes `input` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
+ * H_out, W_out, 3). Equivalent to `gridSampler` for 5 dimensions.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12194,7 +12205,7 @@ export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolation
 export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Generates a sampling grid. Equivalent to `nn.affineGrid` of the neural network functions, with
+ * Generates a sampling grid from affine matrices `theta`. Equivalent to `nn.affineGrid`, with
  * `alignCorners` required.
  *
  * Dtypes: floats. Result: the dtype of `theta`.
@@ -13034,7 +13045,8 @@ export function countNonzeroAsync(input: TensorLike, dim: Ints | string | List<I
  * (default) applies Bessel's correction: the divisor is one less than the number of elements, so
  * that a single element returns NaN.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `unbiased` true.
  */
 export function std(input: TensorLike, options?: { unbiased?: boolean }): Tensor;
 export function std(input: TensorLike, unbiased: boolean): Tensor;
@@ -13044,8 +13056,8 @@ export function std(input: TensorLike, unbiased: boolean): Tensor;
  * dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
  * reduced dimensions with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
- * false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `unbiased` true, `keepdim` false.
  */
 export function std(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13060,7 +13072,8 @@ export function std(input: TensorLike, dim: Ints | string | List<Int | string> |
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `keepdim` false.
  */
 export function std(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13080,7 +13093,8 @@ export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | stri
  * applies Bessel's correction: the divisor is one less than the number of elements, so that a
  * single element returns NaN.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `unbiased` true.
  */
 declare function var_(input: TensorLike, options?: { unbiased?: boolean }): Tensor;
 declare function var_(input: TensorLike, unbiased: boolean): Tensor;
@@ -13090,8 +13104,8 @@ declare function var_(input: TensorLike, unbiased: boolean): Tensor;
  * list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
  * dimensions with size 1.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `unbiased` true, `keepdim`
- * false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `unbiased` true, `keepdim` false.
  */
 declare function var_(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
 declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13106,7 +13120,8 @@ declare function var_(input: TensorLike, dim: Ints | string | List<Int | string>
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`. Default: `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex. Default: `keepdim` false.
  */
 declare function var_(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
@@ -13126,8 +13141,8 @@ export function varAsync(input: TensorLike, dim: Ints | string | List<Int | stri
  * Bessel's correction: the divisor is one less than the number of elements, so that a single
  * element returns NaN.
  *
- * Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
- * Default: `unbiased` true.
+ * Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
+ * for complex; `mean`: the dtype of `input`. Default: `unbiased` true.
  */
 export function stdMean(input: TensorLike, options?: { unbiased?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: TensorLike, unbiased: boolean): { std: Tensor; mean: Tensor };
@@ -13137,8 +13152,8 @@ export function stdMean(input: TensorLike, unbiased: boolean): { std: Tensor; me
  * default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
  * size 1.
  *
- * Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
- * Default: `unbiased` true, `keepdim` false.
+ * Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
+ * for complex; `mean`: the dtype of `input`. Default: `unbiased` true, `keepdim` false.
  */
 export function stdMean(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
@@ -13153,8 +13168,8 @@ export function stdMean(input: TensorLike, dim: Ints | string | List<Int | strin
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
- * Default: `keepdim` false.
+ * Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
+ * for complex; `mean`: the dtype of `input`. Default: `keepdim` false.
  */
 export function stdMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
@@ -13174,8 +13189,8 @@ export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | 
  * correction: the divisor is one less than the number of elements, so that a single element returns
  * NaN.
  *
- * Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
- * Default: `unbiased` true.
+ * Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
+ * for complex; `mean`: the dtype of `input`. Default: `unbiased` true.
  */
 export function varMean(input: TensorLike, options?: { unbiased?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: TensorLike, unbiased: boolean): { var: Tensor; mean: Tensor };
@@ -13184,8 +13199,8 @@ export function varMean(input: TensorLike, unbiased: boolean): { var: Tensor; me
  * divisor is one less than the number of elements. `dim` is one dimension or a list; by default, or
  * if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
  *
- * Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
- * Default: `unbiased` true, `keepdim` false.
+ * Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
+ * for complex; `mean`: the dtype of `input`. Default: `unbiased` true, `keepdim` false.
  */
 export function varMean(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
@@ -13200,8 +13215,8 @@ export function varMean(input: TensorLike, dim: Ints | string | List<Int | strin
  * Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
  * are real. Computed in float64.
  *
- * Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
- * Default: `keepdim` false.
+ * Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
+ * for complex; `mean`: the dtype of `input`. Default: `keepdim` false.
  */
 export function varMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
@@ -13223,8 +13238,8 @@ export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | 
  * reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
  * `dtype` converts elements first.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
- * `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex, unless `dtype` is given. Default: `keepdim` false.
  */
 export function norm(input: TensorLike, options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: TensorLike, p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -13234,8 +13249,8 @@ export function norm(input: TensorLike, p: Scalar | null, dim: Ints | string | L
  * Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
  * the sum of the singular values of the matrices in two dimensions.
  *
- * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
- * `keepdim` false.
+ * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+ * complex, unless `dtype` is given. Default: `keepdim` false.
  */
 export function norm(input: TensorLike, options: { p: string; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: TensorLike, p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -14474,7 +14489,8 @@ export function traceAsync(input: TensorLike, options?: { signal?: Signal | null
  * Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
  * other|**p)**(1 / p)`. Shapes are broadcast.
  *
- * Dtypes: floats and complex. Result: the promoted dtype. Default: `p` 2.
+ * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
+ * Default: `p` 2.
  */
 export function dist(input: TensorLike, options: { other: TensorLike; p?: Scalar }): Tensor;
 export function dist(input: TensorLike, other: TensorLike, options?: { p?: Scalar }): Tensor;
@@ -15036,7 +15052,7 @@ export function diagonalAsync(input: TensorLike, offset: Int, dim1: Int | string
 export function diagonalAsync(input: TensorLike, options: { outdim: string; dim1: Int | string; dim2: Int | string; offset?: Int; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a tensor that shares memory with `input`, detached from the autograd graph: it does not
- * require grad. In-place writes to either are visible in both.
+ * require grad.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -15249,7 +15265,7 @@ export function dsplitAsync(input: TensorLike, indices: Ints, options?: { signal
 /**
  * Computes `view` as a contiguous copy instead of a view.
  *
- * Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+ * Returns a copy with shape `size` of the same elements; one size may be -1 and is inferred. A
  * shape with another number of elements is an error, and so are strides that require a copy;
  * `reshape` copies in this case.
  *
@@ -15484,8 +15500,7 @@ export function diagonalCopyAsync(input: TensorLike, offset: Int, dim1: Int | st
 /**
  * Computes `detach` as a contiguous copy instead of a view.
  *
- * Returns a tensor that shares memory with `input`, detached from the autograd graph: it does not
- * require grad. In-place writes to either are visible in both.
+ * Returns a copy of `input`, detached from the autograd graph: it does not require grad.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -15536,10 +15551,9 @@ export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, dim
 /**
  * Computes `viewAsReal` as a contiguous copy instead of a view.
  *
- * Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
- * is an error.
+ * Views complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view is an error.
  *
- * Dtypes: complex. Result: the dtype of `input`.
+ * Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
  */
 export function viewAsRealCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `viewAsRealCopy`, executed off the event loop. */
@@ -15547,8 +15561,8 @@ export function viewAsRealCopyAsync(input: TensorLike, options?: { out?: Tensor 
 /**
  * Computes `viewAsComplex` as a contiguous copy instead of a view.
  *
- * Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
- * must be 1; the other strides and the storage offset must be even.
+ * Views pairs of real numbers, of shape (..., 2), as complex numbers. The last stride must be 1;
+ * the other strides and the storage offset must be even.
  *
  * Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `input`.
  */
@@ -16279,7 +16293,8 @@ export namespace linalg {
    * matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
    * returns 0 and -inf. Matrices that are not square are an error.
    *
-   * Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`.
+   * Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`,
+   * the corresponding real dtype for complex.
    */
   export function slogdet(A: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
   /** Asynchronous `slogdet`, executed off the event loop. */
@@ -16289,8 +16304,8 @@ export namespace linalg {
    * `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
    * elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
-   * `ord` 2, `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex, unless `dtype` is given. Default: `ord` 2, `keepdim` false.
    */
   export function vectorNorm(input: TensorLike, options?: { ord?: Scalar; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function vectorNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16307,8 +16322,8 @@ export namespace linalg {
    * (the smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts
    * elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
-   * `dim` [-2, -1], `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex, unless `dtype` is given. Default: `dim` [-2, -1], `keepdim` false.
    */
   export function matrixNorm(input: TensorLike, options: { ord: Scalar; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function matrixNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16319,8 +16334,8 @@ export namespace linalg {
    * default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
    * values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
-   * `ord` 'fro', `dim` [-2, -1], `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex, unless `dtype` is given. Default: `ord` 'fro', `dim` [-2, -1], `keepdim` false.
    */
   export function matrixNorm(input: TensorLike, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16342,8 +16357,8 @@ export namespace linalg {
    * `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced dimensions with
    * size 1, and `dtype` converts elements first.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
-   * `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex, unless `dtype` is given. Default: `keepdim` false.
    */
   export function norm(input: TensorLike, options?: { ord?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function norm(input: TensorLike, ord: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16353,8 +16368,8 @@ export namespace linalg {
    * Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a
    * 2-D tensor. See `linalg.matrixNorm`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given. Default:
-   * `keepdim` false.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex, unless `dtype` is given. Default: `keepdim` false.
    */
   export function norm(input: TensorLike, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function norm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -16376,7 +16391,8 @@ export namespace linalg {
    * and -infinity matrices must be square, and it is the norm of the matrix times the norm of its
    * inverse: infinity for a singular matrix.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex.
    */
   export function cond(input: TensorLike, options?: { p?: Scalar | null; out?: Tensor | null }): Tensor;
   export function cond(input: TensorLike, p: Scalar | null, options?: { out?: Tensor | null }): Tensor;
@@ -16384,7 +16400,8 @@ export namespace linalg {
    * Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
    * `linalg.matrixNorm`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex.
    */
   export function cond(input: TensorLike, options: { p: 'fro' | 'nuc'; out?: Tensor | null }): Tensor;
   export function cond(input: TensorLike, p: 'fro' | 'nuc', options?: { out?: Tensor | null }): Tensor;
@@ -16578,8 +16595,9 @@ export namespace linalg {
    * are those of A for gelsd and gelss. Results that are not computed are empty.
    *
    * Dtypes: floats and complex. Results: `solution`: the dtype of `input`; `residuals`: the
-   * promoted dtype; `rank`: int64; `singularValues`: the promoted dtype. Meta tensors are an error,
-   * because the result depends on values.
+   * promoted dtype, the corresponding real dtype for complex; `rank`: int64; `singularValues`: the
+   * promoted dtype, the corresponding real dtype for complex. Meta tensors are an error, because
+   * the result depends on values.
    */
   export function lstsq(input: TensorLike, options: { b: TensorLike; rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
   export function lstsq(input: TensorLike, b: TensorLike, options?: { rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
@@ -16594,8 +16612,8 @@ export namespace linalg {
    * "U") is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of
    * LAPACK's syevd and heevd. Matrices that are not finite are an error.
    *
-   * Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`; `eigenvectors`: the
-   * dtype of `input`. Default: `UPLO` 'L'.
+   * Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`, the corresponding
+   * real dtype for complex; `eigenvectors`: the dtype of `input`. Default: `UPLO` 'L'.
    */
   export function eigh(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
   export function eigh(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
@@ -16606,7 +16624,8 @@ export namespace linalg {
    * Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (...,
    * n). See `linalg.eigh`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `input`. Default: `UPLO` 'L'.
+   * Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+   * complex. Default: `UPLO` 'L'.
    */
   export function eigvalsh(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: Tensor | null }): Tensor;
   export function eigvalsh(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: Tensor | null }): Tensor;
@@ -16638,8 +16657,8 @@ export namespace linalg {
    * Singular vectors are unique up to a factor of absolute value 1; they are those of LAPACK's
    * gesdd. `driver` applies to other devices. Matrices that are not finite are an error.
    *
-   * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `Vh`: the
-   * dtype of `A`. Default: `fullMatrices` true.
+   * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+   * corresponding real dtype for complex; `Vh`: the dtype of `A`. Default: `fullMatrices` true.
    */
   export function svd(A: TensorLike, options?: { fullMatrices?: boolean; driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
   export function svd(A: TensorLike, fullMatrices: boolean, options?: { driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
@@ -16650,7 +16669,7 @@ export namespace linalg {
    * Computes the singular values of matrices (..., m, n), in descending order, of shape (...,
    * min(m, n)). See `linalg.svd`.
    *
-   * Dtypes: floats and complex. Result: the dtype of `A`.
+   * Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
    */
   export function svdvals(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null }): Tensor;
   /** Asynchronous `svdvals`, executed off the event loop. */
@@ -17431,7 +17450,7 @@ export namespace nn {
   /**
    * Applies dropout to whole channels, if `train` is true: all elements with the same indices in
    * the first two dimensions are set to 0 together, with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error.
+   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -17443,7 +17462,7 @@ export namespace nn {
   /**
    * Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
    * L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-   * `p`. A `p` outside of [0, 1] is an error.
+   * `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` true.
@@ -17458,7 +17477,7 @@ export namespace nn {
   /**
    * Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
    * L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-   * `p`. A `p` outside of [0, 1] is an error.
+   * `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17474,7 +17493,7 @@ export namespace nn {
   /**
    * Applies dropout to whole channels, if `training` is true, of images. The first two dimensions
    * of `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-   * error.
+   * error, and so are integers in training.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` true.
@@ -17489,7 +17508,7 @@ export namespace nn {
   /**
    * Applies dropout to whole channels, if `training` is true, of images. The first two dimensions
    * of `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-   * error.
+   * error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17505,7 +17524,7 @@ export namespace nn {
   /**
    * Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
    * H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error.
+   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` true.
@@ -17520,7 +17539,7 @@ export namespace nn {
   /**
    * Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
    * H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error.
+   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17537,7 +17556,7 @@ export namespace nn {
    * Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
    * element by the minimum of SELU with probability `p`, and applies an affine transformation that
    * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-   * error.
+   * error, and so are integers in training.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` false.
@@ -17553,7 +17572,7 @@ export namespace nn {
    * Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
    * element by the minimum of SELU with probability `p`, and applies an affine transformation that
    * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-   * error.
+   * error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17569,7 +17588,7 @@ export namespace nn {
   /**
    * Applies alpha dropout to whole channels, if `training` is true: all elements with the same
    * indices in the first two dimensions are replaced together. See `nn.alphaDropout`. A `p` outside
-   * of [0, 1] is an error.
+   * of [0, 1] is an error, and so are integers in training.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` false.
@@ -17584,7 +17603,7 @@ export namespace nn {
   /**
    * Applies alpha dropout to whole channels, if `training` is true: all elements with the same
    * indices in the first two dimensions are replaced together. See `nn.alphaDropout`. A `p` outside
-   * of [0, 1] is an error.
+   * of [0, 1] is an error, and so are integers in training.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17815,7 +17834,8 @@ export namespace nn {
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    * `sizeAverage` and `reduce` are deprecated forms of it.
    *
-   * Dtypes: floats and complex. Result: the promoted dtype. Default: `reduction` 'mean'.
+   * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+   * complex. Default: `reduction` 'mean'.
    */
   export function l1Loss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
   export function l1Loss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
@@ -19116,7 +19136,7 @@ export namespace nn {
   export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
    * Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-   * and cell. Returns the next hidden and cell states.
+   * and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
    *
    * Dtypes: floats. Results: the dtype of `input`.
    */
@@ -19130,8 +19150,8 @@ export namespace nn {
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   /**
-   * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
-   * Returns the next hidden state.
+   * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
+   * with the formulas of `gru`. Returns the next hidden state.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19146,7 +19166,7 @@ export namespace nn {
   export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes one time step of `rnnTanh` for `input` of shape (N, features) and the hidden state
-   * `hx`. Returns the next hidden state.
+   * `hx`: `tanh(wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19161,7 +19181,7 @@ export namespace nn {
   export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes one time step of `rnnRelu` for `input` of shape (N, features) and the hidden state
-   * `hx`. Returns the next hidden state.
+   * `hx`: `max(0, wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19282,9 +19302,9 @@ export namespace nn {
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Samples `input` at the positions `grid`. Equivalent to `nn.gridSample` with an integer for each
-   * mode: `interpolationMode` 0 bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2
-   * reflection.
+   * Samples images `input` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions
+   * `grid`. Equivalent to `nn.gridSample` with an integer for each mode: `interpolationMode` 0
+   * bilinear, 1 nearest, 2 bicubic; `paddingMode` 0 zeros, 1 border, 2 reflection.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19294,7 +19314,8 @@ export namespace nn {
   export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Samples images at the positions `grid`. Equivalent to `gridSampler` for 4 dimensions.
+   * Samples images `input` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+   * 2). Equivalent to `gridSampler` for 4 dimensions.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19304,7 +19325,8 @@ export namespace nn {
   export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Samples volumes at the positions `grid`. Equivalent to `gridSampler` for 5 dimensions.
+   * Samples volumes `input` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
+   * H_out, W_out, 3). Equivalent to `gridSampler` for 5 dimensions.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19352,7 +19374,7 @@ export namespace nn {
   export function affineGridAsync(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function affineGridAsync(theta: TensorLike, size: Ints, alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Generates a sampling grid. Equivalent to `nn.affineGrid` of the neural network functions, with
+   * Generates a sampling grid from affine matrices `theta`. Equivalent to `nn.affineGrid`, with
    * `alignCorners` required.
    *
    * Dtypes: floats. Result: the dtype of `theta`.

@@ -70,6 +70,8 @@ func (o *Operator) DTypesInPlace() string {
 	switch {
 	case o.Promotion == "float64 or complex128":
 		return "wide_doubles"
+	case o.DTypes == "all" && (o.Promotion == "accumulate" || o.Promotion == "promote_int"):
+		return "numbers"
 	case o.Promotion == "real":
 		return "reals"
 	case found && strings.HasSuffix(o.Promotion, "_float"):

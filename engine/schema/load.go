@@ -193,7 +193,8 @@ func (o *Operator) copies(of *Operator) error {
 	if of.QuantizedRule() == "refuse" {
 		o.Quantized = "refuse"
 	}
-	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + aboutView.ReplaceAllString(of.Doc, "")
+	doc := strings.NewReplacer("Returns a view ", "Returns a copy ", "a tensor that shares memory with", "a copy of").Replace(of.Doc)
+	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + aboutView.ReplaceAllString(doc, "")
 	return nil
 }
 

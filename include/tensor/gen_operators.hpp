@@ -1670,16 +1670,16 @@ inline Tensor imag(const Tensor &self) {
   return out.take();
 }
 
-// Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
-// is an error.
+// Views complex numbers as pairs of real numbers, of shape (..., 2). Returns a view. A conjugated
+// view is an error.
 inline Tensor view_as_real(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_real(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
-// must be 1; the other strides and the storage offset must be even.
+// Views pairs of real numbers, of shape (..., 2), as complex numbers. Returns a view. The last
+// stride must be 1; the other strides and the storage offset must be even.
 inline Tensor view_as_complex(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_complex(self.get(), out.put()));
@@ -1780,8 +1780,8 @@ inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = 
   return self;
 }
 
-// Returns a tensor of the shape of `self` filled with `value`: a scalar, which must be
-// representable in the dtype, or a zero-dim tensor.
+// Returns a copy of `self` filled with `value`: a scalar, which must be representable in the dtype,
+// or a zero-dim tensor.
 inline Tensor fill(const Tensor &self, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_fill_scalar(self.get(), value.number(), out.put()) : ::tensor_fill(self.get(), value.get(), out.put()));
@@ -7876,7 +7876,7 @@ inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, c
 
 // Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
 // first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
-// - `p`. A `p` outside of [0, 1] is an error.
+// - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7890,7 +7890,7 @@ inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std
 
 // Applies dropout to whole channels, if `training` is true, of sequences `self` of shape (N, C, L)
 // or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 - `p`.
-// A `p` outside of [0, 1] is an error.
+// A `p` outside of [0, 1] is an error, and so are integers in training.
 namespace nn {
 inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7908,7 +7908,7 @@ inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true,
 
 // Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
 // `self` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-// error.
+// error, and so are integers in training.
 namespace nn {
 inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7926,7 +7926,7 @@ inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true,
 
 // Applies dropout to whole channels, if `training` is true, of volumes `self` of shape (N, C, D, H,
 // W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided by
-// 1 - `p`. A `p` outside of [0, 1] is an error.
+// 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 namespace nn {
 inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7945,7 +7945,7 @@ inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true,
 // Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
 // element by the minimum of SELU with probability `p`, and applies an affine transformation that
 // keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error.
+// error, and so are integers in training.
 inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7960,7 +7960,7 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::
 // Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
 // element by the minimum of SELU with probability `p`, and applies an affine transformation that
 // keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error.
+// error, and so are integers in training.
 namespace nn {
 inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7978,7 +7978,7 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = f
 
 // Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
 // in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
-// is an error.
+// is an error, and so are integers in training.
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7992,7 +7992,7 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, con
 
 // Applies alpha dropout to whole channels, if `training` is true: all elements with the same
 // indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
-// [0, 1] is an error.
+// [0, 1] is an error, and so are integers in training.
 namespace nn {
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -9084,7 +9084,7 @@ inline RnnReluDataResult rnn_relu(const Tensor &data, const Tensor &batch_sizes,
 }
 
 // Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-// and cell. Returns the next hidden and cell states.
+// and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
 inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> h;
   detail::Result<Tensor> c;
@@ -9092,8 +9092,8 @@ inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Te
   return {h.take(), c.take()};
 }
 
-// Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
-// Returns the next hidden state.
+// Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
+// with the formulas of `gru`. Returns the next hidden state.
 inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gru_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
@@ -9101,7 +9101,7 @@ inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih
 }
 
 // Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
-// `hx`. Returns the next hidden state.
+// `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rnn_tanh_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
@@ -9109,7 +9109,7 @@ inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor 
 }
 
 // Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
-// `hx`. Returns the next hidden state.
+// `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
@@ -9193,23 +9193,25 @@ inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::null
 }
 }  // namespace nn
 
-// Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with an integer for each
-// mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2
-// reflection.
+// Samples images `self` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions `grid`.
+// Equivalent to `nn.grid_sample` with an integer for each mode: `interpolation_mode` 0 bilinear, 1
+// nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2 reflection.
 inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_grid_sampler(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
   return out.take();
 }
 
-// Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
+// Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+// 2). Equivalent to `grid_sampler` for 4 dimensions.
 inline Tensor grid_sampler_2d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_grid_sampler_2d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
   return out.take();
 }
 
-// Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
+// Samples volumes `self` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
+// H_out, W_out, 3). Equivalent to `grid_sampler` for 5 dimensions.
 inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_grid_sampler_3d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
@@ -9243,7 +9245,7 @@ inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::opti
 }
 }  // namespace nn
 
-// Generates a sampling grid. Equivalent to `affine_grid` of the neural network functions, with
+// Generates a sampling grid from affine matrices `theta`. Equivalent to `nn.affine_grid`, with
 // `align_corners` required.
 inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) {
   detail::Result<Tensor> out;
@@ -14268,7 +14270,7 @@ inline Tensor diagonal(const Tensor &self, const Text &outdim, Int dim1, Int dim
 }
 
 // Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
-// require grad. In-place writes to either are visible in both.
+// require grad.
 inline Tensor detach(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_detach(self.get(), out.put()));
@@ -14408,7 +14410,7 @@ inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indice
 
 // Computes `view` as a contiguous copy instead of a view.
 //
-// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+// Returns a copy with shape `size` of the same elements; one size may be -1 and is inferred. A
 // shape with another number of elements is an error, and so are strides that require a copy;
 // `reshape` copies in this case.
 inline Tensor view_copy(const Tensor &self, const Ints &size) {
@@ -14632,8 +14634,7 @@ inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset 
 
 // Computes `detach` as a contiguous copy instead of a view.
 //
-// Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
-// require grad. In-place writes to either are visible in both.
+// Returns a copy of `self`, detached from the autograd graph: it does not require grad.
 inline Tensor detach_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_detach_copy(self.get(), out.put()));
@@ -14674,8 +14675,7 @@ inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints 
 
 // Computes `view_as_real` as a contiguous copy instead of a view.
 //
-// Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
-// is an error.
+// Views complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view is an error.
 inline Tensor view_as_real_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_real_copy(self.get(), out.put()));
@@ -14688,8 +14688,8 @@ inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `view_as_complex` as a contiguous copy instead of a view.
 //
-// Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
-// must be 1; the other strides and the storage offset must be even.
+// Views pairs of real numbers, of shape (..., 2), as complex numbers. The last stride must be 1;
+// the other strides and the storage offset must be even.
 inline Tensor view_as_complex_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_complex_copy(self.get(), out.put()));

@@ -293,13 +293,16 @@ func acceptedOnly(o *schema.Operator, text string) string {
 		text = strings.Replace(text, "; int64 for bool", "", 1)
 	}
 	if !o.Accepts(dtype.Int64) && !o.Accepts(dtype.Bool) {
-		text, _, _ = strings.Cut(text, "; ")
+		text = ofIntegers.ReplaceAllString(text, "")
 	}
 	if !o.Accepts(dtype.Complex64) {
 		text = strings.NewReplacer("; the corresponding real dtype for complex, the default", "; the default", "; the corresponding real dtype for complex", "").Replace(text)
 	}
 	return text
 }
+
+// ofIntegers matches the dtype of the result for integers, after those for other dtypes.
+var ofIntegers = regexp.MustCompile(`[;,] (?:that of )?(?:the default dtype|int64) for integers.*`)
 
 // defaults lists the default of each argument that has one, in a language's notation.
 func defaults(args []schema.Arg, value func(schema.Arg) string) string {

@@ -557,7 +557,7 @@ def square_(input):
     Modifies `input` in place, and returns it. Its dtype and shape do not change: bool is an error,
     because the result is an integer.
 
-    Dtypes: bool, integers, floats and complex.
+    Dtypes: integers, floats and complex.
 
     >>> torch.tensor([1., -2.]).square_()
     tensor([1., 4.])
@@ -1826,7 +1826,7 @@ def imag(input):
     """Returns the imaginary part of each element, as a view, which is a negated view if `input` is a
     conjugated view. A real tensor is an error.
 
-    Dtypes: complex. Result: the dtype of `input`.
+    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
 
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
@@ -1835,10 +1835,10 @@ def imag(input):
 
 @_operator("view_as_real")
 def view_as_real(input):
-    """Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
-    is an error.
+    """Views complex numbers as pairs of real numbers, of shape (..., 2). Returns a view. A conjugated
+    view is an error.
 
-    Dtypes: complex. Result: the dtype of `input`.
+    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
 
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
@@ -1847,8 +1847,8 @@ def view_as_real(input):
 
 @_operator("view_as_complex")
 def view_as_complex(input):
-    """Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
-    must be 1; the other strides and the storage offset must be even.
+    """Views pairs of real numbers, of shape (..., 2), as complex numbers. Returns a view. The last
+    stride must be 1; the other strides and the storage offset must be even.
 
     Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `input`.
 
@@ -2004,8 +2004,8 @@ def copy_(input, src, non_blocking=False):
 
 @_operator("fill")
 def fill(input, value):
-    """Returns a tensor of the shape of `input` filled with `value`: a scalar, which must be
-    representable in the dtype, or a zero-dim tensor.
+    """Returns a copy of `input` filled with `value`: a scalar, which must be representable in the
+    dtype, or a zero-dim tensor.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -2018,8 +2018,8 @@ def fill(input, value):
 
 @_operator("fill", inplace=True)
 def fill_(input, value):
-    """Returns a tensor of the shape of `input` filled with `value`: a scalar, which must be
-    representable in the dtype, or a zero-dim tensor.
+    """Returns `input` filled with `value`: a scalar, which must be representable in the dtype, or a
+    zero-dim tensor.
 
     Modifies `input` in place, and returns it.
 
@@ -2938,7 +2938,8 @@ def fft_c2r(input, dim, size, scale=1.0):
     """Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
     `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 
-    Dtypes: complex64 and complex128. Result: the dtype of `input`.
+    Dtypes: complex64 and complex128. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
 
     >>> torch.fft.irfft(torch.tensor([1+0j, 1, 1]))
     tensor([1., 0., 0., 0.])
@@ -5625,7 +5626,7 @@ def slogdet(input, *, out=None):
     matrices (..., n, n). Alias of `torch.linalg.slogdet`.
 
     Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
-    `input`.
+    `input`, the corresponding real dtype for complex.
 
     `out` are the tensors that the results are written to. It is also a method, `Tensor.slogdet()`.
 
@@ -5653,7 +5654,8 @@ def frobenius_norm(input, dim, keepdim=False, *, out=None):
     """Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions,
     or of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
 
-    Dtypes: floats and complex. Result: the dtype of `input`.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
 
     `out` is the tensor that the result is written to.
 
@@ -5667,7 +5669,8 @@ def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
     """Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
     `dim`. `keepdim` keeps them with size 1.
 
-    Dtypes: floats and complex. Result: the dtype of `input`.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
 
     `out` is the tensor that the result is written to.
 
@@ -5780,8 +5783,8 @@ def svd(input, some=True, compute_uv=True, *, out=None):
     reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U
     and V are zeros. See `torch.linalg.svd`.
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`; `V`:
-    the dtype of `input`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
+    corresponding real dtype for complex; `V`: the dtype of `input`.
 
     `out` are the tensors that the results are written to. It is also a method,
     `Tensor.svd(some=True, compute_uv=True)`.
@@ -5800,8 +5803,8 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     power iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness,
     2011). `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype; `V`: the
-    dtype of `A`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
+    corresponding real dtype for complex; `V`: the dtype of `A`.
 
     >>> torch.svd_lowrank(torch.ones(2, 2), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5815,8 +5818,8 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
     to min(6, m, n), and must be at most min(m, n).
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `V`: the
-    dtype of `A`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+    corresponding real dtype for complex; `V`: the dtype of `A`.
 
     >>> torch.pca_lowrank(torch.tensor([[1., 1.], [3., 3.]]), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5838,8 +5841,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V.
     Knyazev, Toward the optimal preconditioned eigensolver, 2001).
 
-    Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype; `eigenvectors`: the
-    dtype of `A`.
+    Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
+    dtype for complex; `eigenvectors`: the dtype of `A`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.lobpcg(torch.diag(torch.tensor([1., 2., 3., 4.])), 1)[0].round(decimals=3)
@@ -6964,7 +6967,7 @@ def dropout_(input, p, train, *, generator=None):
 def feature_dropout(input, p, train, *, generator=None):
     """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
     first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error.
+    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -6982,7 +6985,7 @@ def feature_dropout(input, p, train, *, generator=None):
 def feature_dropout_(input, p, train, *, generator=None):
     """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
     first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error.
+    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -7003,7 +7006,7 @@ def alpha_dropout(input, p, train, *, generator=None):
     """Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
     element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error.
+    error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7020,7 +7023,7 @@ def alpha_dropout_(input, p, train, *, generator=None):
     """Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
     element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error.
+    error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -7038,7 +7041,7 @@ def alpha_dropout_(input, p, train, *, generator=None):
 def feature_alpha_dropout(input, p, train, *, generator=None):
     """Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
     in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
-    is an error.
+    is an error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7054,7 +7057,7 @@ def feature_alpha_dropout(input, p, train, *, generator=None):
 def feature_alpha_dropout_(input, p, train, *, generator=None):
     """Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
     in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
-    is an error.
+    is an error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -7544,7 +7547,7 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 @_operator("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-    and cell. Returns the next hidden and cell states.
+    and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
 
     Dtypes: floats. Results: the dtype of `input`.
 
@@ -7555,8 +7558,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
-    Returns the next hidden state.
+    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
+    with the formulas of `gru`. Returns the next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7568,7 +7571,7 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
-    `hx`. Returns the next hidden state.
+    `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7580,7 +7583,7 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
-    `hx`. Returns the next hidden state.
+    `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7613,9 +7616,10 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with an
-    integer for each mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
-    zeros, 1 border, 2 reflection.
+    """Samples images `input` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions
+    `grid`. Equivalent to `torch.nn.functional.grid_sample` with an integer for each mode:
+    `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2
+    reflection.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7626,7 +7630,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 
 @_operator("grid_sampler_2d")
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
+    """Samples images `input` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+    2). Equivalent to `grid_sampler` for 4 dimensions.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7637,7 +7642,8 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("grid_sampler_3d")
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
+    """Samples volumes `input` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
+    H_out, W_out, 3). Equivalent to `grid_sampler` for 5 dimensions.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7648,8 +7654,8 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """Generates a sampling grid. Equivalent to `torch.nn.functional.affine_grid` of the neural network
-    functions, with `align_corners` required.
+    """Generates a sampling grid from affine matrices `theta`. Equivalent to
+    `torch.nn.functional.affine_grid`, with `align_corners` required.
 
     Dtypes: floats. Result: the dtype of `theta`.
 
@@ -8936,7 +8942,8 @@ def std(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Result: the dtype of `input`.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
 
     `out` is the tensor that the result is written to. It is also a method,
     `Tensor.std(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
@@ -8970,7 +8977,8 @@ def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Result: the dtype of `input`.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
 
     `out` is the tensor that the result is written to. It is also a method,
     `Tensor.var(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
@@ -9004,7 +9012,8 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results: `std`: the dtype of `input`; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
+    for complex; `mean`: the dtype of `input`.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
     (tensor(1.4142), tensor(2.))
@@ -9034,7 +9043,8 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results: `var`: the dtype of `input`; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
+    for complex; `mean`: the dtype of `input`.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
     (tensor(2.), tensor(2.))
@@ -9056,7 +9066,8 @@ def norm(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
     Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc"
     (nuclear) the sum of the singular values of the matrices in two dimensions.
 
-    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
 
     `out` is the tensor that the result is written to. It is also a method, `Tensor.norm(p=None,
     dim=None, keepdim=False, *, dtype=None)`.
@@ -9660,7 +9671,7 @@ def cumsum_(input, dim, *, dtype=None):
 
     Modifies `input` in place, and returns it.
 
-    Dtypes: bool, integers, floats and complex.
+    Dtypes: integers, floats and complex.
 
     >>> torch.tensor([1, 2, 3]).cumsum_(0)
     tensor([1, 3, 6])
@@ -9692,7 +9703,7 @@ def cumprod_(input, dim, *, dtype=None):
 
     Modifies `input` in place, and returns it.
 
-    Dtypes: bool, integers, floats and complex.
+    Dtypes: integers, floats and complex.
 
     >>> torch.tensor([1, 2, 3]).cumprod_(0)
     tensor([1, 2, 6])
@@ -11318,7 +11329,8 @@ def dist(input, other, p=2):
     """Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
     other|**p)**(1 / p)`. Shapes are broadcast.
 
-    Dtypes: floats and complex. Result: the promoted dtype.
+    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+    complex.
 
     It is also a method, `Tensor.dist(other, p=2)`.
 
@@ -12564,7 +12576,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1, *, outdim=None):
 @_operator("detach")
 def detach(input):
     """Returns a tensor that shares memory with `input`, detached from the autograd graph: it does not
-    require grad. In-place writes to either are visible in both.
+    require grad.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -12765,7 +12777,7 @@ def view_copy(input, size=None, dtype=None, *more, out=None):
     """view_copy(Tensor input, sequence of int size)
     Computes `Tensor.view` as a contiguous copy instead of a view.
 
-    Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
+    Returns a copy with shape `size` of the same elements; one size may be -1 and is inferred. A
     shape with another number of elements is an error, and so are strides that require a copy;
     `reshape` copies in this case.
 
@@ -13009,8 +13021,7 @@ def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
 def detach_copy(input, *, out=None):
     """Computes `detach` as a contiguous copy instead of a view.
 
-    Returns a tensor that shares memory with `input`, detached from the autograd graph: it does not
-    require grad. In-place writes to either are visible in both.
+    Returns a copy of `input`, detached from the autograd graph: it does not require grad.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -13065,10 +13076,10 @@ def split_with_sizes_copy(input, split_sizes, dim=0):
 def view_as_real_copy(input, *, out=None):
     """Computes `view_as_real` as a contiguous copy instead of a view.
 
-    Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
-    is an error.
+    Views complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view is an
+    error.
 
-    Dtypes: complex. Result: the dtype of `input`.
+    Dtypes: complex. Result: the dtype of `input`; the corresponding real dtype for complex.
 
     `out` is the tensor that the result is written to.
 
@@ -13081,8 +13092,8 @@ def view_as_real_copy(input, *, out=None):
 def view_as_complex_copy(input, *, out=None):
     """Computes `view_as_complex` as a contiguous copy instead of a view.
 
-    Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
-    must be 1; the other strides and the storage offset must be even.
+    Views pairs of real numbers, of shape (..., 2), as complex numbers. The last stride must be 1;
+    the other strides and the storage offset must be even.
 
     Dtypes: float16, float32 and float64. Result: the complex counterpart of the dtype of `input`.
 

@@ -339,7 +339,8 @@ def slogdet(A, *, out=None):
     matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
     returns 0 and -inf. Matrices that are not square are an error.
 
-    Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`.
+    Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`,
+    the corresponding real dtype for complex.
 
     `out` are the tensors that the results are written to.
 
@@ -354,7 +355,8 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
     elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 
-    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
 
     `out` is the tensor that the result is written to.
 
@@ -376,7 +378,8 @@ def matrix_norm(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out=None
     default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
     values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
 
-    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
 
     `out` is the tensor that the result is written to.
 
@@ -399,7 +402,8 @@ def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
     Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
     tensor. See `matrix_norm`.
 
-    Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex, unless `dtype` is given.
 
     `out` is the tensor that the result is written to.
 
@@ -422,7 +426,8 @@ def cond(input, p=None, *, out=None):
     Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
     `matrix_norm`.
 
-    Dtypes: floats and complex. Result: the dtype of `input`.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
 
     `out` is the tensor that the result is written to.
 
@@ -612,8 +617,9 @@ def lstsq(input, b, rcond=None, *, driver=None, out=None):
     those of A for gelsd and gelss. Results that are not computed are empty.
 
     Dtypes: floats and complex. Results: `solution`: the dtype of `input`; `residuals`: the promoted
-    dtype; `rank`: int64; `singular_values`: the promoted dtype. Meta tensors are an error, because
-    the result depends on values.
+    dtype, the corresponding real dtype for complex; `rank`: int64; `singular_values`: the promoted
+    dtype, the corresponding real dtype for complex. Meta tensors are an error, because the result
+    depends on values.
 
     `out` are the tensors that the results are written to.
 
@@ -629,8 +635,8 @@ def eigh(input, UPLO="L", *, out=None):
     "U") is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of
     LAPACK's syevd and heevd. Matrices that are not finite are an error.
 
-    Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`; `eigenvectors`: the
-    dtype of `input`.
+    Dtypes: floats and complex. Results: `eigenvalues`: the dtype of `input`, the corresponding real
+    dtype for complex; `eigenvectors`: the dtype of `input`.
 
     `out` are the tensors that the results are written to.
 
@@ -644,7 +650,8 @@ def eigvalsh(input, UPLO="L", *, out=None):
     """Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (...,
     n). See `eigh`.
 
-    Dtypes: floats and complex. Result: the dtype of `input`.
+    Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
+    complex.
 
     `out` is the tensor that the result is written to.
 
@@ -689,8 +696,8 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
     Singular vectors are unique up to a factor of absolute value 1; they are those of LAPACK's
     gesdd. `driver` applies to other devices. Matrices that are not finite are an error.
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`; `Vh`: the
-    dtype of `A`.
+    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
+    corresponding real dtype for complex; `Vh`: the dtype of `A`.
 
     `out` are the tensors that the results are written to.
 
@@ -704,7 +711,7 @@ def svdvals(A, *, driver=None, out=None):
     """Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
     n)). See `svd`.
 
-    Dtypes: floats and complex. Result: the dtype of `A`.
+    Dtypes: floats and complex. Result: the dtype of `A`; the corresponding real dtype for complex.
 
     `out` is the tensor that the result is written to.
 

@@ -1085,7 +1085,8 @@ def foreach_addcdiv_(input, tensor1, tensor2, value=1, scalars=None):
 def foreach_norm(input, ord=2, dtype=None):
     """Computes `torch.linalg.vector_norm` for each tensor of the list `input`. Returns a list.
 
-    Dtypes: floats and complex. Result: the promoted dtype, unless `dtype` is given.
+    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+    complex, unless `dtype` is given.
     """
 
 

@@ -777,7 +777,7 @@ def dropout_(input, p=0.5, training=True, *, generator=None):
 def feature_dropout(input, p, train, inplace=False, *, generator=None):
     """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
     first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error.
+    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -796,7 +796,7 @@ def feature_dropout(input, p, train, inplace=False, *, generator=None):
 def feature_dropout_(input, p, train, *, generator=None):
     """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
     first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error.
+    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -816,7 +816,7 @@ def feature_dropout_(input, p, train, *, generator=None):
 def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
     """Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
     L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-    `p`. A `p` outside of [0, 1] is an error.
+    `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -835,7 +835,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
 def dropout1d_(input, p=0.5, training=True, *, generator=None):
     """Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
     L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-    `p`. A `p` outside of [0, 1] is an error.
+    `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -855,7 +855,7 @@ def dropout1d_(input, p=0.5, training=True, *, generator=None):
 def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
     """Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
     `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-    error.
+    error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -876,7 +876,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
 def dropout2d_(input, p=0.5, training=True, *, generator=None):
     """Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
     `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-    error.
+    error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -898,7 +898,7 @@ def dropout2d_(input, p=0.5, training=True, *, generator=None):
 def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
     """Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
     H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided
-    by 1 - `p`. A `p` outside of [0, 1] is an error.
+    by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -915,7 +915,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
 def dropout3d_(input, p=0.5, training=True, *, generator=None):
     """Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
     H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided
-    by 1 - `p`. A `p` outside of [0, 1] is an error.
+    by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -934,7 +934,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None
     """Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
     element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error.
+    error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -952,7 +952,7 @@ def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
     """Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
     element by the minimum of SELU with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error.
+    error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -970,7 +970,7 @@ def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
     """Applies alpha dropout to whole channels, if `training` is true: all elements with the same
     indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
-    [0, 1] is an error.
+    [0, 1] is an error, and so are integers in training.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -987,7 +987,7 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, genera
 def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
     """Applies alpha dropout to whole channels, if `training` is true: all elements with the same
     indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
-    [0, 1] is an error.
+    [0, 1] is an error, and so are integers in training.
 
     Modifies `input` in place, and returns it.
 
@@ -1193,7 +1193,8 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
-    Dtypes: floats and complex. Result: the promoted dtype.
+    Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
+    complex.
 
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(2.)
@@ -2164,7 +2165,7 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 @_operator("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-    and cell. Returns the next hidden and cell states.
+    and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
 
     Dtypes: floats. Results: the dtype of `input`.
 
@@ -2175,8 +2176,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
-    Returns the next hidden state.
+    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
+    with the formulas of `gru`. Returns the next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2188,7 +2189,7 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
-    `hx`. Returns the next hidden state.
+    `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2200,7 +2201,7 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
-    `hx`. Returns the next hidden state.
+    `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2295,9 +2296,10 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples `input` at the positions `grid`. Equivalent to `torch.nn.functional.grid_sample` with an
-    integer for each mode: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0
-    zeros, 1 border, 2 reflection.
+    """Samples images `input` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions
+    `grid`. Equivalent to `torch.nn.functional.grid_sample` with an integer for each mode:
+    `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2
+    reflection.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2308,7 +2310,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 
 @_operator("grid_sampler_2d")
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
+    """Samples images `input` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+    2). Equivalent to `grid_sampler` for 4 dimensions.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2319,7 +2322,8 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("grid_sampler_3d")
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
+    """Samples volumes `input` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
+    H_out, W_out, 3). Equivalent to `grid_sampler` for 5 dimensions.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2362,8 +2366,8 @@ def affine_grid(theta, size, align_corners=None):
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """Generates a sampling grid. Equivalent to `torch.nn.functional.affine_grid` of the neural network
-    functions, with `align_corners` required.
+    """Generates a sampling grid from affine matrices `theta`. Equivalent to
+    `torch.nn.functional.affine_grid`, with `align_corners` required.
 
     Dtypes: floats. Result: the dtype of `theta`.
 
