@@ -29,7 +29,7 @@ BLOCKS = re.compile(r"(?:^```(?:%s)\n(?:(?!```).*\n)*```\n\n?){2,}" % "|".join(L
 BLOCK = re.compile(r"^```(\w+)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 SECTION = re.compile(r"^// -{20,} (.+)\n", re.MULTILINE)
 # What a search prefers, where it finds as much in several pages. Tables of facts about every operator, and changes, are not searched.
-BOOSTS = {"get-started/": 4, "autograd.md": 4, "operators/": 0.5, "contributing.md": 0.5, "differences.md": 1}
+BOOSTS = {"get-started/": 4, "autograd.md": 4, "performance.md": 0.5, "operators/": 0.5, "contributing.md": 0.5, "differences.md": 1}
 UNSEARCHED = ("changelog.md", "gen_dtypes.md", "gen_cuda.md", "operators/gen_operators.md")
 
 
