@@ -197,7 +197,7 @@ func TestPhiloxStates(t *testing.T) {
 
 	before := g.State()
 	assert.ErrorContains(t, g.SetState(random.New(random.MT19937, 1).State()), "a state of philox, 16 bytes, but found 5056")
-	assert.ErrorContains(t, g.SetState([]byte{8: 1, 15: 0}), "multiple of 4 of [0, 2^62], but got 1")
+	assert.ErrorContains(t, g.SetState([]byte{8: 1, 15: 0}), "from 0 to 2^62 that is a multiple of 4, but got 1")
 	assert.ErrorContains(t, g.SetOffset(-4), "but got -4")
 	assert.ErrorContains(t, draw(g, span(dtype.Float32, 1), random.Normal{Std: -1}), "std=-1")
 	_, err = filledEach(dtype.Float32, 9000, random.Poisson{}, of(dtype.Float32, make([]float64, 9000)...))(g)

@@ -433,7 +433,7 @@ func TestErrors(t *testing.T) {
 		{draw(g, f16, random.Integers{From: 0, To: 70000}), status.Runtime, "out of bounds for float16"},
 		{draw(g, f16, random.Integers{From: 2051, To: 2052}), status.Runtime, "the range [2051, 2052) contains no integer that float16 can represent"},
 		{draw(g, c64, random.Integers{From: 0, To: 2}), status.NotImplemented, "complex64"},
-		{draw(g, i8, random.IntegersFrom{From: 200}), status.Runtime, "from=200 is beyond 127"},
+		{draw(g, i8, random.IntegersFrom{From: 200}), status.Runtime, "from=200 exceeds 127"},
 		{draw(g, i32, random.IntegersFrom{From: math.MinInt64}), status.NotImplemented, "int32"},
 		{draw(g, b, random.Permutation{N: 3}), status.NotImplemented, "bool"},
 		{draw(g, span(dtype.Int8, 129), random.Permutation{N: 129}), status.Runtime, "n=129 is too large for int8, which holds integers up to 127"},

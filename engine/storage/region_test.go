@@ -32,7 +32,7 @@ func TestSharedMemoryIsOneStorage(t *testing.T) {
 	part.Bytes()[0] = 9
 	assert.EqualValues(t, 9, s.Bytes()[0])
 	_, err = FromDescriptor("test", fd, 101)
-	assert.ErrorContains(t, err, "has 100 bytes")
+	assert.ErrorContains(t, err, "refers to 100 bytes")
 	slice, err := s.Slice("test", 10, 20)
 	require.NoError(t, err)
 	assert.True(t, slice.Shared())
