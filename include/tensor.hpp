@@ -46,6 +46,7 @@
 #include "tensor/class.hpp"
 #include "tensor/gen_operators.hpp"
 #include "tensor/call.hpp"
+#include "tensor/program.hpp"
 #include "tensor/data.hpp"
 #include "tensor/gradients.hpp"
 

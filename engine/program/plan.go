@@ -56,11 +56,11 @@ var fileLayouts = map[int64]tensor.Layout{1: tensor.COO, 2: tensor.CSR, 3: tenso
 // scope are the values of a graph by name.
 type scope map[string]int64
 
-// step is a node whose arguments are found.
+// step is a node whose arguments are known.
 type step struct {
 	kind  int64
 	name  string
-	words []int64 // without what is freed
+	words []int64 // without the freed values
 	uses  []int64 // the values that it reads or defines
 	freed []int64
 }
@@ -99,7 +99,7 @@ func (p *planner) offset(text string) int64 {
 	return at
 }
 
-// define gives a value of the graph a number.
+// define returns the number of a new value of the graph.
 func (p *planner) define(s scope, name string) int64 {
 	if _, ok := s[name]; ok {
 		p.fail("the value %.100q is defined twice", name)
@@ -536,7 +536,7 @@ func (p *planner) while(n *node, s scope, st *step) {
 	for i := range carried {
 		p.arg(s, &carried[i], st)
 	}
-	// The carried values have numbers of their own, which each iteration sets.
+	// The carried values have separate numbers, which each iteration sets.
 	outer := scope{}
 	for name, value := range s {
 		outer[name] = value

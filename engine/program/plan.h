@@ -1,5 +1,5 @@
 // The words of a plan, which engine/program writes and capi/program.c reads: 64-bit integers, and
-// offsets of texts that end with a NUL.
+// offsets of strings that end with a NUL.
 #ifndef LIBTENSOR_PROGRAM_PLAN_H
 #define LIBTENSOR_PROGRAM_PLAN_H
 
@@ -11,7 +11,7 @@ enum {
   LT_ARG_FLOAT,      // its bits
   LT_ARG_BOOL,       // 0 or 1
   LT_ARG_COMPLEX,    // the bits of both parts
-  LT_ARG_STRING,     // the offset of the text; also for devices
+  LT_ARG_STRING,     // the offset of the string; also for devices
   LT_ARG_DTYPE,      // tensor_dtype
   LT_ARG_LAYOUT,     // tensor_layout
   LT_ARG_FORMAT,     // tensor_memory_format
@@ -19,7 +19,7 @@ enum {
   LT_ARG_INTS,       // integers
   LT_ARG_FLOATS,     // bits of floats
   LT_ARG_BOOLS,      // 0 or 1
-  LT_ARG_STRINGS,    // offsets of texts
+  LT_ARG_STRINGS,    // offsets of strings
   LT_ARG_SYM_INTS,   // arguments
   LT_ARG_SYM_FLOATS,
   LT_ARG_SYM_BOOLS

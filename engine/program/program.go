@@ -21,7 +21,7 @@ const Major, minor = 8, 20
 // Program is a program that was read.
 type Program struct {
 	Words []int64
-	Text  []byte // the texts of the words, each with a NUL behind it
+	Text  []byte // the strings of the words, each with a NUL behind it
 	State []*tensor.Tensor
 }
 

@@ -232,6 +232,15 @@ static tensor_program_t *open_source(napi_env env, napi_value source, tensor_sta
   return program;
 }
 
+// Throws why a program cannot be loaded. The names of operators that the library lacks are ATen's.
+static napi_value throw_load(napi_env env, tensor_status status) {
+  if (status != TENSOR_ERROR_NOT_IMPLEMENTED) return lt_throw_last(env, status, "program.load");
+  const char *rest = strchr(tensor_last_error(), ':');
+  char text[4096];
+  snprintf(text, sizeof text, "program.load%s", rest ? rest : "");
+  return lt_throw_status(env, status, text);
+}
+
 // programOpen(path or Uint8Array): an object with the handle, as a number and as what frees it.
 static napi_value open_program(napi_env env, napi_callback_info info) {
   size_t argc = 1;
@@ -240,7 +249,7 @@ static napi_value open_program(napi_env env, napi_callback_info info) {
   const char *inputs, *outputs;
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &source, NULL, NULL))) return NULL;
   tensor_program_t *program = open_source(env, source, &status);
-  if (!program) return status ? lt_throw_last(env, status, "program.load") : NULL;
+  if (!program) return status ? throw_load(env, status) : NULL;
   if (!lt_ok(env, napi_create_external(env, program, free_program, NULL, &owner))) {
     tensor_program_free(program);
     return NULL;

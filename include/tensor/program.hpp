@@ -1,0 +1,93 @@
+// Exported programs (tensor_program_load).
+#ifndef LIBTENSOR_TENSOR_PROGRAM_HPP
+#define LIBTENSOR_TENSOR_PROGRAM_HPP
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tensor {
+
+// The outputs of a program, which own their tensors.
+class Outputs {
+ public:
+  explicit Outputs(std::vector<tensor_value> values) : values_(std::move(values)) {}
+  Outputs(Outputs &&other) noexcept : values_(std::exchange(other.values_, {})) {}
+  Outputs(const Outputs &) = delete;
+  Outputs &operator=(const Outputs &) = delete;
+  Outputs &operator=(Outputs &&) = delete;
+  ~Outputs() {
+    for (tensor_value &each : values_) tensor_value_free(&each);
+  }
+
+  size_t size() const { return values_.size(); }
+  const tensor_value &operator[](size_t i) const { return values_.at(i); }
+  // Returns output i, which must be a tensor, and leaves none in its place.
+  Tensor tensor(size_t i = 0) {
+    tensor_value &value = values_.at(i);
+    if (value.kind != TENSOR_VALUE_TENSOR)
+      throw Error(TENSOR_ERROR_TYPE,
+                  "tensor::Outputs: output " + std::to_string(i) + " is not a tensor");
+    value.kind = TENSOR_VALUE_NONE;
+    return Tensor(value.as.tensor);
+  }
+
+ private:
+  std::vector<tensor_value> values_;
+};
+
+// A program that torch.export.save wrote. Copies share it, and threads can run it concurrently.
+class Program {
+ public:
+  // Loads a file.
+  explicit Program(const std::string &path) {
+    tensor_program_t *made = nullptr;
+    detail::check(tensor_program_load(path.c_str(), &made));
+    program_.reset(made, tensor_program_free);
+  }
+  // Loads the bytes of a file, which are copied.
+  Program(const void *data, size_t length) {
+    tensor_program_t *made = nullptr;
+    detail::check(tensor_program_load_memory(data, static_cast<int64_t>(length), &made));
+    program_.reset(made, tensor_program_free);
+  }
+
+  // Returns the inputs, whose strings are valid as long as the program.
+  std::vector<tensor_program_value> inputs() const { return list(tensor_program_inputs); }
+  // Returns the outputs. See inputs.
+  std::vector<tensor_program_value> outputs() const { return list(tensor_program_outputs); }
+  // Returns the parameters, buffers and constants. See inputs.
+  std::vector<tensor_program_value> state() const { return list(tensor_program_state); }
+  // Returns a tensor that shares memory with item `index` of state().
+  Tensor tensor(int32_t index) const {
+    tensor_t *made = nullptr;
+    detail::check(tensor_program_tensor(program_.get(), index, &made));
+    return Tensor(made);
+  }
+
+  // Runs the program without autograd: program.run({x, 0.5}).tensor().
+  Outputs run(const std::vector<Value> &inputs) const {
+    std::vector<std::vector<tensor_t *>> handles(inputs.size());
+    std::vector<tensor_value> given, made(outputs().size());
+    for (const Value &each : inputs) given.push_back(each.get(handles[given.size()]));
+    detail::check(tensor_program_run(program_.get(), given.data(),
+                                     static_cast<int32_t>(given.size()), made.data(),
+                                     static_cast<int32_t>(made.size())));
+    return Outputs(std::move(made));
+  }
+
+ private:
+  template <class F>
+  std::vector<tensor_program_value> list(F function) const {
+    const tensor_program_value *values = nullptr;
+    int32_t count = 0;
+    detail::check(function(program_.get(), &values, &count));
+    return std::vector<tensor_program_value>(values, values + count);
+  }
+  std::shared_ptr<tensor_program_t> program_;
+};
+
+}  // namespace tensor
+
+#endif
