@@ -33,7 +33,8 @@ const int64_t *lt_skip_argument(const int64_t *w) {
   }
 }
 
-// ----------------------------------------------------------------------------------------- operators
+// -----------------------------------------------------------------------------------------
+// operators
 
 // Names of operators that libtensor lacks.
 typedef struct missing {
@@ -79,7 +80,8 @@ static uint64_t bits_of(const walk *k, const int64_t *w) {
 
 static int64_t *visit_block(walk *k, int64_t *w);
 
-// Whether a call of operators may write to its arguments, and whether its results may share memory with them.
+// Whether a call of operators may write to its arguments, and whether its results may share memory
+// with them.
 static void describe_family(const lt_family *family, bool *writes, bool *views) {
   *writes = *views = false;
   for (int i = 0; i < family->count; i++) {
@@ -92,7 +94,8 @@ static void describe_family(const lt_family *family, bool *writes, bool *views) 
     }
     *views |= (t->op->flags & (LT_VIEWS | LT_ITSELF | LT_A_VIEW)) || t->op->aliases;
     *writes |= t->op->changed >= 0;
-    for (int f = 0; f < t->op->count; f++) *writes |= (t->op->parameters[f].flags & LT_MUTATED) != 0;
+    for (int f = 0; f < t->op->count; f++)
+      *writes |= (t->op->parameters[f].flags & LT_MUTATED) != 0;
   }
 }
 
@@ -206,7 +209,8 @@ static tensor_status find_operators(lt_program *p) {
   for (int64_t i = 0; i < p->state_count; i++)
     p->writes |= p->state[i].is_written = (k.written & bit_of(p, false, i)) != 0;
   for (int64_t i = 0; i < p->input_count; i++)
-    p->inputs[i].is_written = p->inputs[i].kind == TENSOR_VALUE_TENSOR && k.written & bit_of(p, true, i);
+    p->inputs[i].is_written =
+        p->inputs[i].kind == TENSOR_VALUE_TENSOR && k.written & bit_of(p, true, i);
   if (!m.count) return TENSOR_OK;
   char text[2048];
   snprintf(text, sizeof text,
@@ -216,12 +220,14 @@ static tensor_status find_operators(lt_program *p) {
   return TENSOR_ERROR_NOT_IMPLEMENTED;
 }
 
-// ----------------------------------------------------------------------------------------- the plan
+// ----------------------------------------------------------------------------------------- the
+// plan
 
-static const tensor_value_kind constant_kinds[] = {
-    [LT_ARG_NONE] = TENSOR_VALUE_NONE,   [LT_ARG_INT] = TENSOR_VALUE_INT,
-    [LT_ARG_FLOAT] = TENSOR_VALUE_FLOAT, [LT_ARG_BOOL] = TENSOR_VALUE_BOOL,
-    [LT_ARG_STRING] = TENSOR_VALUE_STRING};
+static const tensor_value_kind constant_kinds[] = {[LT_ARG_NONE] = TENSOR_VALUE_NONE,
+                                                   [LT_ARG_INT] = TENSOR_VALUE_INT,
+                                                   [LT_ARG_FLOAT] = TENSOR_VALUE_FLOAT,
+                                                   [LT_ARG_BOOL] = TENSOR_VALUE_BOOL,
+                                                   [LT_ARG_STRING] = TENSOR_VALUE_STRING};
 
 static tensor_value_kind kind_of(int64_t kind) {
   return kind >= 0 && (size_t)kind < sizeof constant_kinds / sizeof *constant_kinds
@@ -286,9 +292,9 @@ static bool read_plan(lt_program *p) {
   p->outputs = calloc((size_t)p->output_count + 1, sizeof *p->outputs);
   if (!p->outputs) return false;
   for (int64_t i = 0; i < p->output_count; i++, w += 3)
-    p->outputs[i] = (tensor_program_value){
-        p->text + w[0], w[1] < 0 ? TENSOR_VALUE_NONE : TENSOR_VALUE_TENSOR, (tensor_dtype)w[1],
-        p->text + w[2], false};
+    p->outputs[i] =
+        (tensor_program_value){p->text + w[0], w[1] < 0 ? TENSOR_VALUE_NONE : TENSOR_VALUE_TENSOR,
+                               (tensor_dtype)w[1], p->text + w[2], false};
   p->mutation_count = *w++;
   p->mutations = w;
   p->block = w + p->mutation_count;
@@ -408,8 +414,7 @@ TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program,
 }
 
 TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program,
-                                              const tensor_program_value **values,
-                                              int32_t *count) {
+                                              const tensor_program_value **values, int32_t *count) {
   const lt_program *p = resolve(program, "program_state");
   if (!p) return TENSOR_ERROR_HANDLE;
   return give_values(p->state, p->state_count, values, count, "program_state");

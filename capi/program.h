@@ -23,7 +23,7 @@ typedef struct lt_dim {
 typedef struct lt_input {
   const int64_t *constant;  // the argument of the plan that the value must equal, or NULL
   int64_t value;
-  int64_t dim_count;        // of a tensor
+  int64_t dim_count;  // of a tensor
   lt_dim *dims;
 } lt_input;
 
@@ -49,8 +49,8 @@ typedef struct lt_program {
   const int64_t *block;
   lt_step_call *calls;
   int64_t call_count, step_count;
-  size_t scratch;   // bytes that the lists of a step take at most
-  bool writes;      // it writes to its state: one run at a time
+  size_t scratch;  // bytes that the lists of a step take at most
+  bool writes;     // it writes to its state: one run at a time
   pthread_mutex_t lock;
 } lt_program;
 

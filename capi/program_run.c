@@ -44,8 +44,8 @@ static tensor_value number(int64_t i) {
 }
 
 // Notes an error of a step. Later ones are ignored.
-__attribute__((format(printf, 3, 4))) static void *fail(run *r, const char *step, const char *format,
-                                                      ...) {
+__attribute__((format(printf, 3, 4))) static void *fail(run *r, const char *step,
+                                                        const char *format, ...) {
   if (r->problem.code) return NULL;
   char text[1024];
   va_list values;
@@ -62,7 +62,8 @@ static double bits(int64_t word) {
   return f;
 }
 
-// ---------------------------------------------------------------------------------------- arguments
+// ----------------------------------------------------------------------------------------
+// arguments
 
 // Evaluates an argument; returns what follows it. Lists are in the plan, or in scratch memory.
 static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch) {
@@ -166,13 +167,50 @@ static bool duplicate(run *r, const char *step, const tensor_value *from, tensor
   return false;
 }
 
-// ------------------------------------------------------------------------------------------ numbers
+// ------------------------------------------------------------------------------------------
+// numbers
 
-static const char *const symbolic_names[] = {
-    "add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "eq", "ne", "lt", "le", "gt", "ge",
-    "and", "or", "xor", "lshift", "rshift", "max", "min", "sum", "neg", "pos", "not", "int", "float",
-    "sqrt", "floor", "ceil", "trunc", "round", "ite", "sym_size", "sym_stride", "sym_numel",
-    "sym_storage_offset", "item", "assert", "constrain_range", "assert_tensor_metadata", "assert"};
+static const char *const symbolic_names[] = {"add",
+                                             "sub",
+                                             "mul",
+                                             "floordiv",
+                                             "mod",
+                                             "truediv",
+                                             "pow",
+                                             "eq",
+                                             "ne",
+                                             "lt",
+                                             "le",
+                                             "gt",
+                                             "ge",
+                                             "and",
+                                             "or",
+                                             "xor",
+                                             "lshift",
+                                             "rshift",
+                                             "max",
+                                             "min",
+                                             "sum",
+                                             "neg",
+                                             "pos",
+                                             "not",
+                                             "int",
+                                             "float",
+                                             "sqrt",
+                                             "floor",
+                                             "ceil",
+                                             "trunc",
+                                             "round",
+                                             "ite",
+                                             "sym_size",
+                                             "sym_stride",
+                                             "sym_numel",
+                                             "sym_storage_offset",
+                                             "item",
+                                             "assert",
+                                             "constrain_range",
+                                             "assert_tensor_metadata",
+                                             "assert"};
 
 static bool is_number(const tensor_value *v) {
   return v->kind == TENSOR_VALUE_INT || v->kind == TENSOR_VALUE_FLOAT ||
@@ -189,9 +227,7 @@ static double to_float(const tensor_value *v) {
 
 static bool to_truth(const tensor_value *v) { return to_float(v) != 0; }
 
-static tensor_value real(double f) {
-  return (tensor_value){.kind = TENSOR_VALUE_FLOAT, .as.f = f};
-}
+static tensor_value real(double f) { return (tensor_value){.kind = TENSOR_VALUE_FLOAT, .as.f = f}; }
 
 static tensor_value truth(bool b) { return (tensor_value){.kind = TENSOR_VALUE_BOOL, .as.b = b}; }
 
@@ -480,7 +516,8 @@ static const int64_t *run_numbers(run *r, const int64_t *w, const char *step) {
   return w + 1;
 }
 
-// -------------------------------------------------------------------------------------------- calls
+// --------------------------------------------------------------------------------------------
+// calls
 
 // Gives each value of the plan its result.
 static const int64_t *store_results(run *r, const int64_t *w, const char *step,
@@ -491,7 +528,8 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
     tensor_value *v = i < count ? results + i : NULL;
     if (kind == LT_ARG_VALUE) {
       if (!v || v->kind == TENSOR_VALUE_TENSORS)
-        fail(r, step, "%s returns %d results; the program expects %" PRId64, family->name, count, n);
+        fail(r, step, "%s returns %d results; the program expects %" PRId64, family->name, count,
+             n);
       else if (*w >= 0)
         store(r, *w, *v), *v = (tensor_value){.kind = TENSOR_VALUE_NONE};
       w++;
@@ -558,10 +596,12 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
   return store_results(r, w, step, family, results, count);
 }
 
-// ------------------------------------------------------------------------------------- control flow
+// ------------------------------------------------------------------------------------- control
+// flow
 
 // Runs a block, and stores its results in values of the caller; frees the block's values.
-static const int64_t *run_branch(run *r, const int64_t *w, const char *step, tensor_value *results) {
+static const int64_t *run_branch(run *r, const int64_t *w, const char *step,
+                                 tensor_value *results) {
   const int64_t first = w[0], end = w[1];
   w = run_block(r, w);
   int64_t n = w ? *w++ : 0;
@@ -705,7 +745,8 @@ static const int64_t *run_block(run *r, const int64_t *w) {
   return w;
 }
 
-// ------------------------------------------------------------------------------------------- inputs
+// -------------------------------------------------------------------------------------------
+// inputs
 
 // The sizes of a tensor as text.
 static void show_sizes(const tensor_t *t, char *to, size_t room) {
@@ -720,8 +761,8 @@ static bool reject(run *r, int64_t i, const char *why) {
   const tensor_program_value *v = r->p->inputs + i;
   if (v->kind == TENSOR_VALUE_TENSOR)
     lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
-               "program_run: input %" PRId64 " ('%s') is %s; the program expects %s%s", i, v->name, why,
-               tensor_dtype_name(v->dtype), v->shape);
+               "program_run: input %" PRId64 " ('%s') is %s; the program expects %s%s", i, v->name,
+               why, tensor_dtype_name(v->dtype), v->shape);
   else
     lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
                "program_run: input %" PRId64 " ('%s') is %s", i, v->name, why);
@@ -769,8 +810,8 @@ static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, 
       }
       symbols[dim->code[1]] = sizes[d], bound[dim->code[1]] = true;
     } else if (evaluate_dim(dim, symbols, bound, &expected) && sizes[d] != expected) {
-      snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required", shown,
-               expected, d);
+      snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required",
+               shown, expected, d);
       return reject(r, i, why);
     }
   }
@@ -815,7 +856,8 @@ static bool check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbo
   return reject(r, i, shown);
 }
 
-// --------------------------------------------------------------------------------------------- runs
+// ---------------------------------------------------------------------------------------------
+// runs
 
 // Takes the results of the program from the values, after it has copied those that change tensors.
 static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_value *outputs) {

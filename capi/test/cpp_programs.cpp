@@ -8,8 +8,7 @@ int main() {
   CHECK(program.inputs().size() == 3 && std::string(program.inputs()[0].shape) == "[s77, 3]");
   CHECK(program.state().size() == 6 && program.tensor(0).size(0) == 4);
   const tensor::Program copy = program;
-  tensor::Outputs outputs =
-      copy.run({tensor::ones({2, 3}), tensor::ones({}), tensor::zeros({2})});
+  tensor::Outputs outputs = copy.run({tensor::ones({2, 3}), tensor::ones({}), tensor::zeros({2})});
   CHECK(outputs.size() == 3 && outputs.tensor(0).size(0) == 2);
   THROWS(program.run({tensor::ones({2, 4}), tensor::ones({}), tensor::zeros({2})}),
          TENSOR_ERROR_RUNTIME, "float32[s77, 3]");

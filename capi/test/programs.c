@@ -49,19 +49,21 @@ static void finish(archive *a) {
   const size_t begin = a->length;
   copy(a->bytes, &a->length, a->directory, a->directory_length);
   put(a->bytes, &a->length, 0x06054b50, 4), put(a->bytes, &a->length, 0, 4);
-  put(a->bytes, &a->length, (uint64_t)a->count, 2), put(a->bytes, &a->length, (uint64_t)a->count, 2);
+  put(a->bytes, &a->length, (uint64_t)a->count, 2),
+      put(a->bytes, &a->length, (uint64_t)a->count, 2);
   put(a->bytes, &a->length, a->directory_length, 4), put(a->bytes, &a->length, begin, 4);
   put(a->bytes, &a->length, 0, 2);
 }
 
 #define SIZES(n) "\"sizes\":[{\"as_int\":" n "}],\"strides\":[{\"as_int\":1}],"
-#define META(n)                                                                         \
+#define META(n) \
   "{\"dtype\":7," SIZES(n) "\"requires_grad\":false,\"device\":{\"type\":\"cpu\"},"      \
                            "\"storage_offset\":{\"as_int\":0},\"layout\":7}"
 #define TENSOR(name) "{\"as_tensor\":{\"name\":\"" name "\"}}"
 #define ARG(name, value) "{\"name\":\"" name "\",\"arg\":" value ",\"kind\":1}"
-#define NODE(target, inputs, output) \
-  "{\"target\":\"torch.ops.aten." target "\",\"inputs\":[" inputs "],\"outputs\":[" TENSOR(output) "]}"
+#define NODE(target, inputs, output)                              \
+  "{\"target\":\"torch.ops.aten." target "\",\"inputs\":[" inputs \
+  "],\"outputs\":[" TENSOR(output) "]}"
 
 // relu(x + w) * 2 with a parameter w; `operator` is the last one.
 static void make(archive *a, const char *operator) {
@@ -123,7 +125,8 @@ static void descriptions(const tensor_program_t *program) {
   OK(tensor_free(w));
   FAILS(tensor_program_tensor(program, 1, &w), TENSOR_ERROR_INDEX, "'index' is 1");
   FAILS(tensor_program_inputs(program, NULL, &n), TENSOR_ERROR_VALUE, "values");
-  FAILS(tensor_program_run(program, NULL, 0, NULL, 0), TENSOR_ERROR_VALUE, "1 inputs; 0 were given");
+  FAILS(tensor_program_run(program, NULL, 0, NULL, 0), TENSOR_ERROR_VALUE,
+        "1 inputs; 0 were given");
 }
 
 static void wrong_inputs(const tensor_program_t *program) {

@@ -6,21 +6,21 @@
 // An argument: its kind, and what follows it. A list has its length first.
 enum {
   LT_ARG_NONE,
-  LT_ARG_VALUE,      // the number of a value of the run
-  LT_ARG_INT,        // the integer
-  LT_ARG_FLOAT,      // its bits
-  LT_ARG_BOOL,       // 0 or 1
-  LT_ARG_COMPLEX,    // the bits of both parts
-  LT_ARG_STRING,     // the offset of the string; also for devices
-  LT_ARG_DTYPE,      // tensor_dtype
-  LT_ARG_LAYOUT,     // tensor_layout
-  LT_ARG_FORMAT,     // tensor_memory_format
-  LT_ARG_TENSORS,    // numbers of values, -1 for none
-  LT_ARG_INTS,       // integers
-  LT_ARG_FLOATS,     // bits of floats
-  LT_ARG_BOOLS,      // 0 or 1
-  LT_ARG_STRINGS,    // offsets of strings
-  LT_ARG_SYM_INTS,   // arguments
+  LT_ARG_VALUE,     // the number of a value of the run
+  LT_ARG_INT,       // the integer
+  LT_ARG_FLOAT,     // its bits
+  LT_ARG_BOOL,      // 0 or 1
+  LT_ARG_COMPLEX,   // the bits of both parts
+  LT_ARG_STRING,    // the offset of the string; also for devices
+  LT_ARG_DTYPE,     // tensor_dtype
+  LT_ARG_LAYOUT,    // tensor_layout
+  LT_ARG_FORMAT,    // tensor_memory_format
+  LT_ARG_TENSORS,   // numbers of values, -1 for none
+  LT_ARG_INTS,      // integers
+  LT_ARG_FLOATS,    // bits of floats
+  LT_ARG_BOOLS,     // 0 or 1
+  LT_ARG_STRINGS,   // offsets of strings
+  LT_ARG_SYM_INTS,  // arguments
   LT_ARG_SYM_FLOATS,
   LT_ARG_SYM_BOOLS
 };
@@ -30,7 +30,8 @@ enum {
   LT_STEP_CALL,   // the name of an operator, a list of (keyword or -1, argument), a list of results
   LT_STEP_SYM,    // a code, a list of arguments, the value or -1
   LT_STEP_COND,   // a predicate, two blocks, a list of values
-  LT_STEP_WHILE,  // a list of arguments, as many values that are carried, two blocks, as many values
+  LT_STEP_WHILE,  // a list of arguments, as many values that are carried, two blocks, as many
+                  // values
 };
 // A block: the range of its values, the number of steps, the steps, a list of arguments.
 

@@ -142,9 +142,15 @@ static tensor_status run_program(const lt_operator *row, int form, bool number, 
   return status;
 }
 
-static const lt_operator row = {.run = run_program, .name = "program.run", .called = "program.run",
-                                .called_ = "program.run", .results = "AU", .out = "tensors\0text",
-                                .signature = "", .changed = -1, .flags = LT_LENGTHY,
+static const lt_operator row = {.run = run_program,
+                                .name = "program.run",
+                                .called = "program.run",
+                                .called_ = "program.run",
+                                .results = "AU",
+                                .out = "tensors\0text",
+                                .signature = "",
+                                .changed = -1,
+                                .flags = LT_LENGTHY,
                                 .forms = LT_HAS(LT_FUNCTION, 0)};
 
 static const lt_argument arguments[] = {
@@ -184,8 +190,8 @@ static napi_value describe(napi_env env, const tensor_program_t *program, lister
   if (!lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array))) return NULL;
   for (int32_t i = 0; i < n; i++) {
     const tensor_program_value *v = values + i;
-    static const char *const kinds[] = {"null", "Tensor", "number", "number", "boolean", "complex",
-                                        "string"};
+    static const char *const kinds[] = {"null",    "Tensor",  "number", "number",
+                                        "boolean", "complex", "string"};
     const char *kind = (size_t)v->kind < sizeof kinds / sizeof *kinds ? kinds[v->kind] : "null";
     const char *dtype = v->dtype < 0 ? kind : tensor_dtype_name(v->dtype);
     if (!lt_ok(env, napi_create_object(env, &item)) ||

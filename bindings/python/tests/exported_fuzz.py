@@ -8,6 +8,7 @@ import copy
 import faulthandler
 import io
 import json
+import pathlib
 import random
 import resource
 import sys
@@ -171,14 +172,14 @@ def attempt(data):
 
 def main(count, seed=0, *files):
     rng = random.Random(int(seed))
-    seeds = [open(x, "rb").read() for x in files] if files else list(examples())
+    seeds = [pathlib.Path(x).read_bytes() for x in files] if files else list(examples())
     torch.set_num_threads(1)
     torch.set_memory_limit(LIMIT)
     for data in seeds:
         if attempt(data) == "rejected":
             sys.exit("an example is rejected")
     numbers = {"rejected": 0, "failed": 0, "ran": 0}
-    for i in range(int(count)):
+    for _ in range(int(count)):
         data = mutate(rng.choice(seeds), rng)
         with open(f"/tmp/exported_fuzz.{seed}", "wb") as file:
             file.write(data)

@@ -132,7 +132,7 @@ def model(inputs, nodes, outputs, *, weights=(), ranges=None, specs=None, mutati
         "graph_module": {
             "graph": graph(values_in, nodes, [x for _, x, _, _ in mutations] + list(outputs), described),
             "signature": {"input_specs": input_specs, "output_specs": output_specs},
-            "module_call_graph": [{"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": in_spec, "out_spec": out_spec, "forward_arg_names": None}}],
+            "module_call_graph": [{"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": in_spec, "out_spec": out_spec}}],
             "metadata": {},
             "treespec_namedtuple_fields": {},
         },
@@ -150,8 +150,8 @@ def archive(text, records=(), *, weights=(), align=64, compress=False):
     config = {"config": {name: {"path_name": path, "is_param": True, "use_pickle": False, "tensor_meta": x} for name, path, x in weights}}
     files = [("data/weights/" + path, data) for path, data in records]
     files += [("data/weights/model_weights_config.json", json.dumps(config)), ("data/constants/model_constants_config.json", '{"config": {}}')]
-    files += [("models/model.json", text if isinstance(text, (str, bytes)) else json.dumps(text)), ("archive_format", "pt2"), ("archive_version", "0")]
-    files += [("byteorder", "little")]
+    files.append(("models/model.json", text if isinstance(text, (str, bytes)) else json.dumps(text)))
+    files += [("archive_format", "pt2"), ("archive_version", "0"), ("byteorder", "little")]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED) as zipped:
         for path, data in files:

@@ -112,7 +112,8 @@ def test_the_same_value_can_be_returned_twice():
 
 def symbols(expression):
     x = w.meta("float32", [w.symbol("s0"), 2])
-    return w.model({"x": x, "y": w.meta("float32", [expression])}, [w.aten("sum.default", "s", "y")], ["s"], ranges={"s0": {"min_val": 2, "max_val": 8}})
+    inputs, nodes = {"x": x, "y": w.meta("float32", [expression])}, [w.aten("sum.default", "s", "y")]
+    return w.model(inputs, nodes, ["s"], ranges={"s0": {"min_val": 2, "max_val": 8}})
 
 
 def test_symbolic_sizes_are_checked():
@@ -204,8 +205,9 @@ def test_sizes_that_depend_on_elements():
 def branches(taken="s"):
     yes = w.subgraph("yes", ["a"], [w.aten("add.Tensor", "b", "a", 1)], ["b"])
     no = w.subgraph("no", ["a"], [], ["a"])
-    nodes = [w.aten("sum.default", "s", "x"), w.aten("gt.Scalar", "g", taken, 0), w.node("torch.ops.higher_order.cond", "c", "g", yes, no, w.tensors("x"))]
-    return {"x": F32}, [*nodes, w.aten("neg.default", "y", "c")], ["y"]
+    cond = w.node("torch.ops.higher_order.cond", "c", "g", yes, no, w.tensors("x"))
+    nodes = [w.aten("sum.default", "s", "x"), w.aten("gt.Scalar", "g", taken, 0), cond, w.aten("neg.default", "y", "c")]
+    return {"x": F32}, nodes, ["y"]
 
 
 def test_cond_runs_one_branch():
@@ -301,7 +303,8 @@ def test_versions_are_named():
 
 def test_the_signature_and_the_graph_are_shown():
     program = counting([w.aten("add.Tensor", "y", "x", "n", alpha=2)], outputs=["y"])
-    assert [(x.kind, x.arg, x.target) for x in program.graph_signature.input_specs] == [(InputKind.BUFFER, "n", "n"), (InputKind.USER_INPUT, "x", None)]
+    specs = [(x.kind, x.arg, x.target) for x in program.graph_signature.input_specs]
+    assert specs == [(InputKind.BUFFER, "n", "n"), (InputKind.USER_INPUT, "x", None)]
     assert "torch.ops.aten.add.Tensor(x, n, alpha=2)" in str(program) and 'x: "f32[3]"' in str(program)
     assert str(program.inputs) == "[x: float32[3]]" and program.operators == {"torch.ops.aten.add.Tensor": 1}
     with pytest.raises(RuntimeError, match="module()"):
@@ -379,7 +382,7 @@ def test_mutated_files_are_errors_or_run():
 def test_invalid_graphs_are_named(change, text):
     model = chain()
     change(model)
-    with pytest.raises(RuntimeError, match=text.replace("'", '["\']')):
+    with pytest.raises(RuntimeError, match=text.replace("'", "[\"']")):
         opened(model)
 
 

@@ -90,7 +90,9 @@ def bench(path: str, inputs: list[str], symbols: dict[str, int], seconds: float)
     rest = sorted(times[1:]) or times
     nodes = sum(loaded.operators.values())
     print(f"load {loading * 1e3:.2f} ms, first run {times[0] * 1e3:.2f} ms, {nodes} nodes, {torch.get_num_threads()} threads")
-    print(f"{len(rest)} runs: median {statistics.median(rest) * 1e3:.3f} ms, fastest {rest[0] * 1e3:.3f} ms, 90 % within {rest[len(rest) * 9 // 10] * 1e3:.3f} ms")
+    print(
+        f"{len(rest)} runs: median {statistics.median(rest) * 1e3:.3f} ms, fastest {rest[0] * 1e3:.3f} ms, 90 % within {rest[len(rest) * 9 // 10] * 1e3:.3f} ms"
+    )
     return 0
 
 
@@ -109,7 +111,9 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument("--graph", action="store_true", help="print the graph and the signature")
             continue
         command.add_argument("--input", action="append", default=[], metavar="X.npy", help="an input tensor; those that are not given are ones")
-        command.add_argument("--size", action="append", default=[], type=size_of, metavar="NAME=N", help="a symbolic size of inputs that are not given")
+        command.add_argument(
+            "--size", action="append", default=[], type=size_of, metavar="NAME=N", help="a symbolic size of inputs that are not given"
+        )
         if name == "run":
             command.add_argument("--output", metavar="Y.npy", help="save the first output tensor in place of printing all")
         else:

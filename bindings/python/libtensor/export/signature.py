@@ -228,9 +228,7 @@ def show_lines(graph: dict[str, Any], indent: str, name: str) -> list[str]:
     lines = [f"{indent}class {name}(torch.nn.Module):", f"{indent}    def forward(self{inputs}):"]
     inner: list[str] = []
     for node in graph["nodes"]:
-        args = [
-            f"{x['name']}={value_of(x['arg'])!r}" if x["kind"] == 2 and x["name"] else repr(value_of(x["arg"])) for x in node["inputs"]
-        ]
+        args = [f"{x['name']}={value_of(x['arg'])!r}" if x["kind"] == 2 and x["name"] else repr(value_of(x["arg"])) for x in node["inputs"]]
         results = [value_of(x) for x in node["outputs"]]
         if len(results) == 1 and isinstance(results[0], Name):
             to = f"{results[0]}: {show_type(graph, results[0])} = "
