@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -54,21 +54,23 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 }
 
 // context returns the context of the calling thread. The record is C's, since Go has no thread-local storage.
-func (f frame) context() aten.Ctx { return aten.With((*aten.Modes)(unsafe.Pointer(&f.c.thread.modes))) }
+func (f frame) context() dispatch.Ctx {
+	return dispatch.With((*dispatch.Modes)(unsafe.Pointer(&f.c.thread.modes)))
+}
 
 // C's record of a thread's modes is Go's.
 var (
-	_ [unsafe.Sizeof(aten.Modes{})]struct{}            = [C.sizeof_lt_modes]struct{}{}
-	_ [unsafe.Offsetof(aten.Modes{}.Grad)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.grad)]struct{}{}
-	_ [unsafe.Offsetof(aten.Modes{}.Saving)]struct{}   = [unsafe.Offsetof(C.lt_modes{}.saving)]struct{}{}
-	_ [unsafe.Offsetof(aten.Modes{}.Level)]struct{}    = [unsafe.Offsetof(C.lt_modes{}.level)]struct{}{}
-	_ [unsafe.Offsetof(aten.Modes{}.Autocast)]struct{} = [unsafe.Offsetof(C.lt_modes{}.autocast_enabled)]struct{}{}
-	_ [unsafe.Offsetof(device.Device{}.Index)]struct{} = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
+	_ [unsafe.Sizeof(dispatch.Modes{})]struct{}            = [C.sizeof_lt_modes]struct{}{}
+	_ [unsafe.Offsetof(dispatch.Modes{}.Grad)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.grad)]struct{}{}
+	_ [unsafe.Offsetof(dispatch.Modes{}.Saving)]struct{}   = [unsafe.Offsetof(C.lt_modes{}.saving)]struct{}{}
+	_ [unsafe.Offsetof(dispatch.Modes{}.Level)]struct{}    = [unsafe.Offsetof(C.lt_modes{}.level)]struct{}{}
+	_ [unsafe.Offsetof(dispatch.Modes{}.Autocast)]struct{} = [unsafe.Offsetof(C.lt_modes{}.autocast_enabled)]struct{}{}
+	_ [unsafe.Offsetof(device.Device{}.Index)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
 )
 
 // deprecated is the call of an operator that warns before it begins.
-func deprecated(op, instead string, call func(aten.Ctx, frame) error) func(aten.Ctx, frame) error {
-	return func(c aten.Ctx, f frame) error {
+func deprecated(op, instead string, call func(dispatch.Ctx, frame) error) func(dispatch.Ctx, frame) error {
+	return func(c dispatch.Ctx, f frame) error {
 		if err := warning.Deprecated.Of(op, "deprecated, as in PyTorch; %s", instead); err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/autograd"
+	"github.com/libtensor/libtensor/engine/dispatch"
 )
 
 // lt_gradient_kind returns the autograd state of the tensor of a pinned slot.
@@ -37,5 +37,5 @@ func lt_sole_context(c *C.lt_slot, deleter C.uintptr_t) C.uintptr_t {
 //
 //export lt_transform_around
 func lt_transform_around(thread *C.lt_thread, level C.int64_t) C.uint32_t {
-	return C.uint32_t(aten.With((*aten.Modes)(unsafe.Pointer(&thread.modes))).TransformAround(int64(level)))
+	return C.uint32_t(dispatch.With((*dispatch.Modes)(unsafe.Pointer(&thread.modes))).TransformAround(int64(level)))
 }

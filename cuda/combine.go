@@ -4,11 +4,11 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // combination mirrors lt::Combination of kernels/combining.h.
@@ -22,7 +22,7 @@ type combination struct {
 
 // combine reduces sources into the elements of the output that an index selects: the positions are validated before anything changes, and sorted, so
 // that the sources of one position are adjacent and in the order of the index.
-func combine(op string, w launch.Indexed) error {
+func combine(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs, operands)
 	if err != nil || operands[0].Numel() == 0 {
@@ -37,16 +37,16 @@ func combine(op string, w launch.Indexed) error {
 		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op, operands[0].DType(), operands[2].DType())
 	}
 	var rows kernel.Loop
-	iter.Arrange(&rows, w.Kernel.Outputs, operands)
+	tensoriter.Arrange(&rows, w.Kernel.Outputs, operands)
 	if err = c.arrange(op, &rows); err != nil {
 		return err
 	}
 	return stepping(op, dev, func(s *steps) {
 		n := c.loop.numel
 		c.found, c.to = s.take(grain), s.take(n*itemSize(8))
-		s.clear(c.found, int64(unsafe.Sizeof(launch.Params{})))
+		s.clear(c.found, int64(unsafe.Sizeof(backend.Params{})))
 		step(s, kernels.Alone("target_runs"), (n+sortedRun-1)/sortedRun, &c)
-		var found launch.Params
+		var found backend.Params
 		s.read(found[:], c.found)
 		if p := *(*places)(unsafe.Pointer(&found)); s.err == nil && p.failed != 0 {
 			s.err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)

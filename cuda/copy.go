@@ -7,14 +7,14 @@ import (
 
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 func place(t *tensor.Tensor) cu.DevicePtr { return cu.DevicePtr(t.Data()) }
@@ -25,8 +25,8 @@ func isHost(t *tensor.Tensor) bool { return t.Device().Type == device.CPU }
 
 // copyTo writes one tensor to another, where either may be the host's or another device's. Between memories go whole contiguous tensors
 // of the source's dtype; the rest is done on either side.
-func copyTo(op string, w launch.Copying) error {
-	if !launch.Known(w.From) {
+func copyTo(op string, w backend.Copying) error {
+	if !backend.Known(w.From) {
 		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
 	}
 	if w.To.Numel() == 0 {
@@ -37,7 +37,7 @@ func copyTo(op string, w launch.Copying) error {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	from := launch.RowMajor(&s, w.From, w.From.DType())
+	from := backend.RowMajor(&s, w.From, w.From.DType())
 	if s.Err != nil {
 		return s.Err
 	}
@@ -46,7 +46,7 @@ func copyTo(op string, w launch.Copying) error {
 	}
 	there := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, from.Sizes(), from.DType(), w.To.Device()) })
 	s.Do(func() error { return transfer(op, there, from, false) })
-	s.Do(func() error { return launch.Copy(op, w.To, there) })
+	s.Do(func() error { return backend.Copy(op, w.To, there) })
 	return s.Err
 }
 
@@ -123,12 +123,12 @@ func between(op string, to, from *tensor.Tensor) error {
 }
 
 // copy copies on the device.
-func (m *machine) copy(op string, w launch.Copying) error {
+func (m *machine) copy(op string, w backend.Copying) error {
 	var rows kernel.Loop
 	if w.Flipped != nil {
-		iter.ArrangeFlipped(&rows, w.To, w.From, w.Flipped)
+		tensoriter.ArrangeFlipped(&rows, w.To, w.From, w.Flipped)
 	} else {
-		iter.Arrange(&rows, 1, []*tensor.Tensor{w.To, w.From})
+		tensoriter.Arrange(&rows, 1, []*tensor.Tensor{w.To, w.From})
 	}
 	to, from := w.To.DType(), w.From.DType()
 	if to == from || to.IsIntegral() && from.IsIntegral() && to.Size() == from.Size() {
@@ -143,9 +143,9 @@ func (m *machine) copy(op string, w launch.Copying) error {
 }
 
 // fill writes one value everywhere.
-func fill(op string, w launch.Filling) (err error) {
+func fill(op string, w backend.Filling) (err error) {
 	if w.From != nil {
-		if w.Value, err = launch.Item(op, w.From); err != nil {
+		if w.Value, err = backend.Item(op, w.From); err != nil {
 			return err
 		}
 	}
@@ -156,14 +156,14 @@ func fill(op string, w launch.Filling) (err error) {
 	l.memory[0] = w.To.DType().Raw()
 	tensor.Put(unsafe.Pointer(&l.params), w.To.DType(), w.Value)
 	var rows kernel.Loop
-	iter.Arrange(&rows, 1, []*tensor.Tensor{w.To})
+	tensoriter.Arrange(&rows, 1, []*tensor.Tensor{w.To})
 	return on(op, w.To.Device(), func(m *machine) error {
 		return m.launch(op, kernels.Wide("fill", w.To.DType().Size()), l.alone(), &rows)
 	})
 }
 
 // join copies tensors behind each other.
-func join(op string, w launch.Joining) error {
+func join(op string, w backend.Joining) error {
 	return on(op, w.To.Device(), func(m *machine) error {
 		at := place(w.To)
 		for _, t := range w.From {
@@ -193,7 +193,7 @@ func read(op string, t *tensor.Tensor) ([]byte, error) {
 	return bytes, on(op, t.Device(), func(m *machine) error { return m.fetch(op, unsafe.Pointer(unsafe.SliceData(bytes)), t) })
 }
 
-func write(op string, w launch.Writing) error {
+func write(op string, w backend.Writing) error {
 	if w.To.Numel() == 0 {
 		return nil
 	}

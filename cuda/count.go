@@ -2,9 +2,9 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -24,10 +24,10 @@ type binning struct {
 var scatterAdd = kernel.Get("scatter_add")
 
 // countUp counts integers, or adds up their weights.
-func countUp(op string, w launch.Counting) error {
+func countUp(op string, w backend.Counting) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	in := launch.RowMajor(&s, w.In, dtype.Int64)
+	in := backend.RowMajor(&s, w.In, dtype.Int64)
 	if s.Err != nil {
 		return s.Err
 	}
@@ -49,16 +49,16 @@ func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 			step(s, kernels.Of("sort_count", to.DType()), a.keep, &a)
 		})
 	}
-	weights = launch.RowMajor(s, weights, to.DType())
+	weights = backend.RowMajor(s, weights, to.DType())
 	still := s.Step(func() (*tensor.Tensor, error) { return to.View(s.Op, []int64{n}, []int64{0}, to.Offset()) })
 	if s.Err != nil {
 		return s.Err
 	}
-	return combine(s.Op, launch.Indexed{Kernel: scatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
+	return combine(s.Op, backend.Indexed{Kernel: scatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
 }
 
 // histogram finds the bins of points and counts them. Points outside of all bins are counted in an additional last bin.
-func histogram(op string, w launch.Histogram) error {
+func histogram(op string, w backend.Histogram) error {
 	in, to := w.In, w.To
 	b := binning{in: uintptr(in.Data()), n: in.Sizes()[0], dims: int64(len(w.Edges)), place: int64(w.Bin), total: to.Numel()}
 	switch {
@@ -81,6 +81,6 @@ func histogram(op string, w launch.Histogram) error {
 	s.Do(func() error { return tally(&s, sums, bins, w.Weights) })
 	inside := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(op, sums, 0, 0, b.total) })
 	line := s.Step(func() (*tensor.Tensor, error) { return to.View(op, []int64{b.total}, []int64{1}, to.Offset()) })
-	s.Do(func() error { return copyTo(op, launch.Copying{To: line, From: inside}) })
+	s.Do(func() error { return copyTo(op, backend.Copying{To: line, From: inside}) })
 	return s.Err
 }

@@ -4,8 +4,8 @@ package cuda
 import (
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/storage"
 )
 
@@ -17,7 +17,7 @@ func init() {
 	storage.Register(device.CUDA, memory{})
 	storage.RegisterPinning(&pins)
 	storage.AddParking(caches{})
-	launch.Register(device.CUDA, launch.Device{
+	backend.Register(device.CUDA, backend.Device{
 		Elementwise: noted(elementwise),
 		Any:         noting(anywhere),
 

@@ -28,7 +28,7 @@ func TestWithoutADriver(t *testing.T) {
 func TestAllWorkIsNoted(t *testing.T) {
 	text, err := os.ReadFile("cuda.go")
 	require.NoError(t, err)
-	_, table, found := strings.Cut(string(text), "launch.Device{")
+	_, table, found := strings.Cut(string(text), "backend.Device{")
 	require.True(t, found)
 	kinds := regexp.MustCompile(`(?m)^\t\t(\w+): +(.*),$`).FindAllStringSubmatch(table, -1)
 	assert.NotEmpty(t, kinds)

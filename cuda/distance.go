@@ -1,7 +1,7 @@
 package cuda
 
 import (
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -13,7 +13,7 @@ type distances struct {
 }
 
 // distance has a thread for each distance.
-func distance(op string, w launch.Distance) error {
+func distance(op string, w backend.Distance) error {
 	to := w.To
 	if to.Numel() == 0 {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
@@ -28,7 +28,7 @@ type drawing struct {
 }
 
 // draw fills a tensor with the numbers that a generator which counts has for the row-major indices of its elements.
-func draw(op string, w launch.Drawing) error {
+func draw(op string, w backend.Drawing) error {
 	each := dtype.None
 	if w.Each != nil {
 		each = w.Each.DType()
@@ -59,7 +59,7 @@ func draw(op string, w launch.Drawing) error {
 		s.Do(func() error { return rates(op, w.Each) })
 	}
 	if w.Each != nil {
-		w.Each = launch.RowMajor(&s, w.Each, each)
+		w.Each = backend.RowMajor(&s, w.Each, each)
 	}
 	if d.n == 0 || s.Err != nil {
 		return s.Err
@@ -82,24 +82,24 @@ func inRows(s *owner.Scope, to *tensor.Tensor, f func(to *tensor.Tensor) error) 
 	}
 	s.Do(func() error { return f(rows) })
 	if rows != to {
-		s.Do(func() error { return copyTo(s.Op, launch.Copying{To: to, From: rows}) })
+		s.Do(func() error { return copyTo(s.Op, backend.Copying{To: to, From: rows}) })
 	}
 }
 
 // permute draws a permutation on the CPU, which is sequential, and copies it.
-func permute(op string, w launch.Drawing) error {
+func permute(op string, w backend.Drawing) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	drawn := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, w.To.Sizes(), w.To.DType(), device.Host) })
 	s.Do(func() error {
-		return launch.On(drawn).Draw(op, launch.Drawing{To: drawn, Generator: w.Generator, From: w.From})
+		return backend.On(drawn).Draw(op, backend.Drawing{To: drawn, Generator: w.Generator, From: w.From})
 	})
-	s.Do(func() error { return copyTo(op, launch.Copying{To: w.To, From: drawn}) })
+	s.Do(func() error { return copyTo(op, backend.Copying{To: w.To, From: drawn}) })
 	return s.Err
 }
 
 // choose sets the parameters of a distribution, and returns its entry.
-func (d *drawing) choose(op string, w launch.Drawing) (entry kernels.Entry, err error) {
+func (d *drawing) choose(op string, w backend.Drawing) (entry kernels.Entry, err error) {
 	wide := dtype.Float32
 	if d.memory == dtype.Float64 {
 		wide = dtype.Float64
@@ -171,7 +171,7 @@ func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool
 	for _, k := range []*kernel.Kernel{smallest, largest} {
 		end := reduced(&s, k, p, mask)
 		s.Do(func() error {
-			v, err := launch.Item(op, end)
+			v, err := backend.Item(op, end)
 			if x := v.Float(); err == nil && !fits(x) {
 				err = status.Runtimef("%s: expected a %s, but an element is %v", op, want, x)
 			}
@@ -191,7 +191,7 @@ func reduced(s *owner.Scope, k *kernel.Kernel, t *tensor.Tensor, mask []bool) *t
 	}
 	made := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, t.DType(), t.Device()) })
 	s.Do(func() error {
-		return reduce(s.Op, launch.Reduction{Kernel: k, Compute: t.DType().Compute(), Out: [2]*tensor.Tensor{made}, In: t, Mask: mask})
+		return reduce(s.Op, backend.Reduction{Kernel: k, Compute: t.DType().Compute(), Out: [2]*tensor.Tensor{made}, In: t, Mask: mask})
 	})
 	return made
 }

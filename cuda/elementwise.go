@@ -8,13 +8,13 @@ import (
 
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 const (
@@ -61,7 +61,7 @@ type arguments struct {
 func (l *loop) alone() arguments { return arguments{l, unsafe.Pointer(l), unsafe.Sizeof(*l)} }
 
 // elementwise runs a kernel over operands of a device, which numbers of the host may join.
-func elementwise(op string, w launch.Elementwise) error {
+func elementwise(op string, w backend.Elementwise) error {
 	operands := w.Operands[:len(w.Kernel.Operands)]
 	dev, err := sharedDevice(op, w.Kernel.Outputs, operands)
 	if err != nil || operands[0].Numel() == 0 {
@@ -96,7 +96,7 @@ func converts(op string, dtypes ...dtype.DType) error {
 // prepare sets the dtypes of operands, and the numbers of the host among them.
 func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	for i, t := range operands {
-		l.memory[i], l.compute[i] = t.DType(), iter.OperandDType(k.Operands[i], compute)
+		l.memory[i], l.compute[i] = t.DType(), tensoriter.OperandDType(k.Operands[i], compute)
 		if isHost(t) {
 			l.memory[i] = l.compute[i]
 			tensor.Put(unsafe.Pointer(&l.numbers[i]), l.compute[i], t.Item())
@@ -125,7 +125,7 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 	dev = operands[at].Device()
 	for i, t := range operands {
 		if t.Device() != dev && (!isHost(t) || t.Dim() > 0 || i < outputs) {
-			return dev, iter.TwoDevices(op, dev, t.Device())
+			return dev, tensoriter.TwoDevices(op, dev, t.Device())
 		}
 	}
 	return dev, nil
@@ -134,7 +134,7 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 // walk lays the operands out and launches an entry over them.
 func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int, operands []*tensor.Tensor) error {
 	var rows kernel.Loop
-	iter.Arrange(&rows, outputs, operands)
+	tensoriter.Arrange(&rows, outputs, operands)
 	for i, t := range operands {
 		if isHost(t) {
 			rows.Data[i] = 0

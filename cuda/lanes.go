@@ -1,9 +1,9 @@
 package cuda
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -16,7 +16,7 @@ type lanes struct {
 }
 
 // scan runs a kernel along lanes, each of which has a thread.
-func scan(op string, w launch.Lanes) error {
+func scan(op string, w backend.Lanes) error {
 	if w.Out.Numel() == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ type rangeArgs struct {
 }
 
 // fillRange computes the elements of a sequence, in a contiguous copy where the result has gaps or consists of powers.
-func fillRange(op string, w launch.Range) error {
+func fillRange(op string, w backend.Range) error {
 	to, d := w.To, w.To.DType()
 	if to.Numel() == 0 {
 		return nil
@@ -65,11 +65,11 @@ func fillRange(op string, w launch.Range) error {
 	})
 	if w.Base != nil {
 		if base := s.Number(dtype.FloatScalar(*w.Base)); s.Err == nil {
-			s.Err = elementwise(op, launch.Elementwise{Kernel: power, Compute: d, Operands: [launch.MaxOperands]*tensor.Tensor{to, base, to}})
+			s.Err = elementwise(op, backend.Elementwise{Kernel: power, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}})
 		}
 	}
 	if to != w.To {
-		s.Do(func() error { return copyTo(op, launch.Copying{To: w.To, From: to}) })
+		s.Do(func() error { return copyTo(op, backend.Copying{To: w.To, From: to}) })
 	}
 	return s.Err
 }

@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/cuda/kernels"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -32,7 +32,7 @@ func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 
 // multiplyTiles runs one thread block for each tile of the product. If there are few tiles, the inner dimension is split into blocks, and a second
 // launch adds up their sums in order. The split depends on the shape alone.
-func multiplyTiles(op string, w launch.Product) error {
+func multiplyTiles(op string, w backend.Product) error {
 	to, d := w.To, w.To.DType()
 	n := to.Dim()
 	p := product{to: uintptr(to.Data()), a: address0(w.A), b: address0(w.B), batch: 1,
@@ -74,7 +74,7 @@ type triangle struct {
 }
 
 // triangular zeroes the elements on one side of a diagonal.
-func triangular(op string, w launch.Triangle) error {
+func triangular(op string, w backend.Triangle) error {
 	to := w.To
 	if to.Numel() == 0 {
 		return nil

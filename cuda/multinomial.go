@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -23,10 +23,10 @@ type choosing struct {
 var divKernel, sortKernel = kernel.Get("div"), kernel.Get("sort")
 
 // choose draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over exponentials.
-func choose(op string, w launch.Drawing, from random.Multinomial) error {
+func choose(op string, w backend.Drawing, from random.Multinomial) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	weights := launch.RowMajor(&s, w.Each, w.Each.DType())
+	weights := backend.RowMajor(&s, w.Each, w.Each.DType())
 	s.Do(func() error { return checkWeights(op, weights, from, w.To.Numel()) })
 	if s.Err != nil || w.To.Numel() == 0 {
 		return s.Err
@@ -45,7 +45,7 @@ func choose(op string, w launch.Drawing, from random.Multinomial) error {
 // chooseWith has the running sums of weights in float64 for these and otherwise in float32.
 func chooseWith(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d := weights.DType().Compute()
-	sums := launch.RowMajorCopy(s, weights, d)
+	sums := backend.RowMajorCopy(s, weights, d)
 	if s.Err != nil {
 		return
 	}
@@ -75,16 +75,16 @@ func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generat
 		return weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset())
 	})
 	s.Do(func() error {
-		return elementwise(s.Op, launch.Elementwise{Kernel: divKernel, Compute: d.Compute(), Operands: [launch.MaxOperands]*tensor.Tensor{keys, rows, keys}})
+		return elementwise(s.Op, backend.Elementwise{Kernel: divKernel, Compute: d.Compute(), Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}})
 	})
 	s.Do(func() error {
-		return sort(s.Op, launch.Sorting{Kernel: sortKernel, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}})
+		return sort(s.Op, backend.Sorting{Kernel: sortKernel, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}})
 	})
 	first := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, positions, 1, 0, from.Samples) })
 	target := s.Step(func() (*tensor.Tensor, error) {
 		return to.View(s.Op, []int64{line[0], from.Samples}, []int64{from.Samples, 1}, to.Offset())
 	})
-	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: target, From: first}) })
+	s.Do(func() error { return copyTo(s.Op, backend.Copying{To: target, From: first}) })
 }
 
 // checkWeights returns an error for rows from which no index can be drawn. If the sums of rows show that there is one, the host finds it.
@@ -100,7 +100,7 @@ func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wa
 	for _, k := range []*kernel.Kernel{smallest, largest} {
 		ends := reduced(&s, k, weights, mask)
 		s.Do(func() error {
-			at, err := launch.Elements(op, ends)
+			at, err := backend.Elements(op, ends)
 			for i := int64(0); err == nil && i < ends.Numel(); i++ {
 				v := at(i).Float()
 				good = good && v >= 0 && !math.IsInf(v, 1) && (k == smallest || v > 0)

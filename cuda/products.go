@@ -8,18 +8,18 @@ import (
 
 	"github.com/libtensor/libtensor/cuda/cublas"
 	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
 // multiply computes a product by cuBLAS, if it supports it, and by the project's kernels otherwise.
-func multiply(op string, w launch.Product) error {
+func multiply(op string, w backend.Product) error {
 	if w.To.Numel() == 0 {
 		return nil
 	}
@@ -29,7 +29,7 @@ func multiply(op string, w launch.Product) error {
 	if w.A.Lazy()|w.B.Lazy() != 0 {
 		s := &owner.Scope{Op: op}
 		defer s.Close()
-		if w.A, w.B = launch.Computed(s, w.A), launch.Computed(s, w.B); s.Err != nil {
+		if w.A, w.B = backend.Computed(s, w.A), backend.Computed(s, w.B); s.Err != nil {
 			return s.Err
 		}
 	}
@@ -61,9 +61,9 @@ func multiply(op string, w launch.Product) error {
 type products struct{ owner.Scope }
 
 // multiply computes a product by cuBLAS in place, or in a temporary.
-func (s *products) multiply(w launch.Product) {
+func (s *products) multiply(w backend.Product) {
 	d := w.To.DType()
-	c, ok := iter.StoredAs(w.To)
+	c, ok := tensoriter.StoredAs(w.To)
 	if !ok {
 		to := w.To
 		w.To = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, to.Sizes(), d, to.Device()) })
@@ -87,22 +87,22 @@ func (s *products) multiply(w launch.Product) {
 }
 
 func (s *products) copy(to, from *tensor.Tensor) {
-	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: to, From: from}) })
+	s.Do(func() error { return copyTo(s.Op, backend.Copying{To: to, From: from}) })
 }
 
 // stored returns t as cuBLAS can read it: copied where neither rows nor columns are adjacent.
-func (s *products) stored(t *tensor.Tensor) iter.Stored {
-	m, ok := iter.StoredAs(t)
+func (s *products) stored(t *tensor.Tensor) tensoriter.Stored {
+	m, ok := tensoriter.StoredAs(t)
 	if ok {
 		return m
 	}
-	if whole := launch.RowMajorCopy(&s.Scope, t, t.DType()); s.Err == nil {
-		m, _ = iter.StoredAs(whole)
+	if whole := backend.RowMajorCopy(&s.Scope, t, t.DType()); s.Err == nil {
+		m, _ = tensoriter.StoredAs(whole)
 	}
 	return m
 }
 
-func operand(s iter.Stored) cublas.Operand {
+func operand(s tensoriter.Stored) cublas.Operand {
 	return cublas.Operand{Data: s.Data, Lead: s.Lead, Step: s.Step, Turned: s.Turned}
 }
 
@@ -115,14 +115,14 @@ type blas struct {
 
 // multiply has a product computed in the stream, once all that it needs is there. The workspace is the stream's own while it is: results
 // depend on nothing else.
-func (s *steps) multiply(w launch.Product, p *cublas.Product) {
+func (s *steps) multiply(w backend.Product, p *cublas.Product) {
 	b := &s.blas
 	if s.err = b.open(s); s.err != nil {
 		return
 	}
 	workspace := s.take(b.workspace)
 	if s.err == nil && w.Self != nil && w.Self != w.To {
-		s.err = copyTo(s.op, launch.Copying{To: w.To, From: w.Self})
+		s.err = copyTo(s.op, backend.Copying{To: w.To, From: w.Self})
 	}
 	if s.err != nil {
 		return

@@ -2,11 +2,11 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 const (
@@ -36,9 +36,9 @@ type reduction struct {
 }
 
 // reduce runs a reduction kernel: one launch, or one for blocks of rows and one that merges them.
-func reduce(op string, w launch.Reduction) error {
+func reduce(op string, w backend.Reduction) error {
 	var l kernel.Reduction
-	outputs, count := iter.LayReduction(&l, w)
+	outputs, count := tensoriter.LayReduction(&l, w)
 	if outputs == 0 {
 		return nil
 	}

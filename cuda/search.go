@@ -2,7 +2,7 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/cuda/kernels"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
@@ -13,7 +13,7 @@ type searching struct {
 }
 
 // searchSorted finds positions in sorted lines.
-func searchSorted(op string, w launch.Searching) error {
+func searchSorted(op string, w backend.Searching) error {
 	if w.Found.Numel() == 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func searchSorted(op string, w launch.Searching) error {
 }
 
 // isIn returns a mask of the values that are among sorted ones.
-func isIn(op string, w launch.Membership) error {
+func isIn(op string, w backend.Membership) error {
 	if w.Values.Numel() == 0 {
 		return nil
 	}

@@ -6,9 +6,9 @@ import (
 
 	"gorgonia.org/cu"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -25,7 +25,7 @@ type search struct {
 type places struct{ step, size, bad, failed, checked int64 }
 
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
-func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, params launch.Params) (found launch.Params, err error) {
+func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params) (found backend.Params, err error) {
 	dev, err := sharedDevice(op, k.Outputs, operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return found, err
@@ -57,21 +57,21 @@ func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.T
 }
 
 // anywhere reports whether a kernel without outputs finds a match.
-func anywhere(op string, w launch.Elementwise) (bool, error) {
-	found, err := seek(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)], launch.Params{})
+func anywhere(op string, w backend.Elementwise) (bool, error) {
+	found, err := seek(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)], backend.Params{})
 	return *(*int64)(unsafe.Pointer(&found)) != 0, err
 }
 
 // missed seeks an index that is out of range.
 func missed(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) (places, error) {
-	var params launch.Params
+	var params backend.Params
 	*(*places)(unsafe.Pointer(&params)) = p
 	found, err := seek(op, k, compute, operands, params)
 	return *(*places)(unsafe.Pointer(&found)), err
 }
 
 // indexed runs a kernel that checks every index when it uses it, and waits for the result of the check.
-func indexed(op string, w launch.Indexed) error {
+func indexed(op string, w backend.Indexed) error {
 	if w.Kernel.Operands[0] == 'X' { // the indexed elements are written
 		return combine(op, w)
 	}
@@ -90,7 +90,7 @@ func indexed(op string, w launch.Indexed) error {
 var outOfRange = kernel.Get("out_of_range")
 
 // checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.
-func checkBounds(op string, w launch.Bounds) error {
+func checkBounds(op string, w backend.Bounds) error {
 	start := places{size: w.Size}
 	if w.Wrap {
 		start.step = 1

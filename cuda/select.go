@@ -4,8 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -52,7 +52,7 @@ func (s *steps) count(mask *tensor.Tensor) (m masks, total int64) {
 }
 
 // selectSet takes the elements whose mask is set, or numbers them. It waits for the mask, to know how many there are.
-func selectSet(op string, w launch.Selection) (out *tensor.Tensor, err error) {
+func selectSet(op string, w backend.Selection) (out *tensor.Tensor, err error) {
 	d, entry := dtype.Int64, kernels.Alone("mask_positions")
 	if w.From != nil {
 		d = w.From.DType()
@@ -84,7 +84,7 @@ func selectSet(op string, w launch.Selection) (out *tensor.Tensor, err error) {
 }
 
 // placeSet writes values where a mask is set.
-func placeSet(op string, w launch.Placement) error {
+func placeSet(op string, w backend.Placement) error {
 	if w.Mask.Numel() == 0 {
 		return w.Fits(0)
 	}
@@ -112,7 +112,7 @@ type coordinates struct {
 }
 
 // unravel turns row-major numbers into coordinates.
-func unravel(op string, w launch.Coordinates) error {
+func unravel(op string, w backend.Coordinates) error {
 	c := coordinates{n: w.Numbers.Numel(), dims: int64(len(w.Sizes)), step: 8, total: shape.Product(w.Sizes)}
 	switch {
 	case c.n == 0 || c.dims == 0:

@@ -2,9 +2,9 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -37,7 +37,7 @@ type lines struct {
 }
 
 // sort runs a sorting kernel on the lines of a tensor.
-func sort(op string, w launch.Sorting) error {
+func sort(op string, w backend.Sorting) error {
 	self := w.In
 	if self.Numel() == 0 || w.Keep == 0 {
 		return nil
@@ -64,7 +64,7 @@ func sort(op string, w launch.Sorting) error {
 	if s.Err != nil {
 		return s.Err
 	}
-	in := launch.RowMajor(&s, turned, turned.DType())
+	in := backend.RowMajor(&s, turned, turned.DType())
 	var targets, results [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
 		targets[i] = s.Keep(view.Permute(op, t, order...))
@@ -77,14 +77,14 @@ func sort(op string, w launch.Sorting) error {
 	})
 	for i, t := range targets {
 		if t != results[i] {
-			s.Do(func() error { return copyTo(op, launch.Copying{To: t, From: results[i]}) })
+			s.Do(func() error { return copyTo(op, backend.Copying{To: t, From: results[i]}) })
 		}
 	}
 	return s.Err
 }
 
 // sort writes a kernel's results for the contiguous lines of in.
-func (s *steps) sort(w launch.Sorting, in, values, indices *tensor.Tensor, n int64) {
+func (s *steps) sort(w backend.Sorting, in, values, indices *tensor.Tensor, n int64) {
 	d := in.DType()
 	a := sorting{in: uintptr(in.Data()), values: uintptr(values.Data()), indices: uintptr(indices.Data()), lines: in.Numel() / n, n: n, keep: w.Keep}
 	name := w.Kernel.Name

@@ -2,8 +2,8 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -23,14 +23,14 @@ type groups struct {
 
 // unique groups equal rows: rows are sorted, or for unique_consecutive kept in order, and each row that differs from the one before begins a group.
 // It waits for the number of groups.
-func unique(op string, w launch.Distinct) (launch.Groups, error) {
+func unique(op string, w backend.Distinct) (backend.Groups, error) {
 	in := w.In
 	d, n := in.DType(), in.Sizes()[0]
 	if _, err := w.Kernel.For(op, d); err != nil {
-		return launch.Groups{}, err
+		return backend.Groups{}, err
 	}
 	if n > mostSorted {
-		return launch.Groups{}, status.Runtimef("%s: %d elements exceed the maximum of %d for sorting", op, n, int64(mostSorted))
+		return backend.Groups{}, status.Runtimef("%s: %d elements exceed the maximum of %d for sorting", op, n, int64(mostSorted))
 	}
 	sc := owner.Scope{Op: op}
 	defer sc.Close()
@@ -73,7 +73,7 @@ func unique(op string, w launch.Distinct) (launch.Groups, error) {
 		})
 	}
 	values, counts, err := sc.GiveBoth(values, counts)
-	return launch.Groups{Rows: values, Counts: counts}, err
+	return backend.Groups{Rows: values, Counts: counts}, err
 }
 
 // order brings equal rows together.

@@ -6,8 +6,8 @@ import (
 
 	"gorgonia.org/cu"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -24,7 +24,7 @@ func (m *machine) uses(s *storage.Storage) {
 }
 
 // use notes a stream that a program names.
-func use(op string, w launch.Using) error {
+func use(op string, w backend.Using) error {
 	m, err := named(op, w.Stream)
 	if err == nil && m.device() != w.Of.Device() {
 		err = status.Runtimef("%s: the stream is on %v, but the tensor is on %v", op, m.device(), w.Of.Device())

@@ -2,7 +2,7 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/cuda/kernels"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
 )
 
 // dots mirrors lt::Dots of kernels/vectors.h.
@@ -15,10 +15,10 @@ type dots struct {
 const mostDotPieces = 1024
 
 // dot computes the dot product of two vectors, for floats in float64. Blocks depend on the length alone.
-func dot(op string, w launch.Dot) error {
+func dot(op string, w backend.Dot) error {
 	n, d := w.A.Numel(), w.A.DType()
 	if n == 0 {
-		return fill(op, launch.Filling{To: w.To})
+		return fill(op, backend.Filling{To: w.To})
 	}
 	p := dots{to: uintptr(w.To.Data()), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), n: n,
 		aStride: w.A.Strides()[0] * d.Size(), bStride: w.B.Strides()[0] * d.Size()}

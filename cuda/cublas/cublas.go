@@ -12,12 +12,12 @@ import (
 
 	_ "github.com/libtensor/libtensor/cuda/driver" // with its version, which determines the matching cuBLAS
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/library"
+	"github.com/libtensor/libtensor/engine/dynlib"
 )
 
-var cublas = library.Library{
+var cublas = dynlib.Library{
 	Variable: "LIBTENSOR_CUBLAS",
-	Table:    library.Table{Names: unsafe.Pointer(&C.lt_cublas_names), Slots: C.lt_cublas_slots, Count: C.LT_CUBLAS_NAMES},
+	Table:    dynlib.Table{Names: unsafe.Pointer(&C.lt_cublas_names), Slots: C.lt_cublas_slots, Count: C.LT_CUBLAS_NAMES},
 	Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/libtensor/libtensor/engine/library"
+	"github.com/libtensor/libtensor/engine/dynlib"
 )
 
 // Variable names the folder with the kernels.
@@ -26,7 +26,7 @@ var found = sync.OnceValues(func() (string, string) {
 	if folder := os.Getenv(Variable); folder != "" {
 		return find(folder)
 	}
-	here := library.Folder()
+	here := dynlib.Folder()
 	var folders []string
 	for _, place := range places {
 		if here != "" {

@@ -38,7 +38,7 @@ HEADERS = {
     "LT_BINS": "counting",
     "LT_DISTANCES": "distances",
 }
-# The types of operands whose kernel computes in one, as OperandDType of engine/iter has their dtypes.
+# The types of operands whose kernel computes in one, as OperandDType of engine/tensoriter has their dtypes.
 LETTERS = {"T": "{}", "X": "{}", "b": "lt::Bool", "i": "int32_t", "l": "int64_t", "R": "lt::RealOf<{}>", "C": "lt::Complex<{}>"}
 SORTING = ("sort", "searchsorted")  # kernels of the unit sort that units in this folder implement
 # The kernels that grouping.h makes of those of the unit unique.

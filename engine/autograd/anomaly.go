@@ -4,8 +4,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -24,20 +24,20 @@ type watcher struct{ function, context uintptr }
 func init() { anomaly.nan.Store(true) }
 
 // SetDetectAnomaly sets anomaly mode, and whether NaN gradients are errors.
-func SetDetectAnomaly(_ aten.Ctx, enabled, checkNan bool) error {
+func SetDetectAnomaly(_ dispatch.Ctx, enabled, checkNan bool) error {
 	anomaly.on.Store(enabled)
 	anomaly.nan.Store(checkNan)
 	return nil
 }
 
 // IsAnomalyEnabled returns whether anomaly mode is on.
-func IsAnomalyEnabled(aten.Ctx) (bool, error) { return anomaly.on.Load(), nil }
+func IsAnomalyEnabled(dispatch.Ctx) (bool, error) { return anomaly.on.Load(), nil }
 
 // IsAnomalyCheckNanEnabled returns whether anomaly mode returns an error for NaN gradients.
-func IsAnomalyCheckNanEnabled(aten.Ctx) (bool, error) { return anomaly.nan.Load(), nil }
+func IsAnomalyCheckNanEnabled(dispatch.Ctx) (bool, error) { return anomaly.nan.Load(), nil }
 
 // SetAnomalyWatcher sets the callback of anomaly mode.
-func SetAnomalyWatcher(_ aten.Ctx, function, data uintptr) error {
+func SetAnomalyWatcher(_ dispatch.Ctx, function, data uintptr) error {
 	if function == 0 {
 		anomaly.watcher.Store(nil)
 		return nil
@@ -74,14 +74,14 @@ func (n *Node) suspect(err error) error {
 }
 
 // checkNan returns an error for gradients with NaN.
-func (n *Node) checkNan(c aten.Ctx, grads []*tensor.Tensor) error {
+func (n *Node) checkNan(c dispatch.Ctx, grads []*tensor.Tensor) error {
 	if !anomaly.on.Load() || !anomaly.nan.Load() {
 		return nil
 	}
 	s := &steps{c: c.Recorded(false)}
 	defer s.Close()
 	for i, t := range grads {
-		if t == nil || !launch.Known(t) {
+		if t == nil || !backend.Known(t) {
 			continue
 		}
 		found, err := s.Try(func() *tensor.Tensor {

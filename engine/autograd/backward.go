@@ -4,7 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -14,9 +14,9 @@ import (
 // run is one backward pass. It visits nodes in descending order of number: all nodes that used a node's outputs are visited before the node,
 // so that its gradients are complete.
 type run struct {
-	c        aten.Ctx // in grad mode if create is set
-	retain   bool     // retain_graph: saved tensors are not freed
-	create   bool     // create_graph: the backward pass adds nodes to the graph
+	c        dispatch.Ctx // in grad mode if create is set
+	retain   bool         // retain_graph: saved tensors are not freed
+	create   bool         // create_graph: the backward pass adds nodes to the graph
 	waiting  queue
 	pending  map[*Node]*pending
 	wanted   map[Edge]*tensor.Tensor // gradients to return; nil if they are accumulated in the leaves
@@ -49,7 +49,7 @@ func (q *queue) Pop() any {
 }
 
 // start creates a backward pass, which the caller closes. Gradients have no dimension names; those of saved tensors are ignored.
-func start(c aten.Ctx, retain, create bool) *run {
+func start(c dispatch.Ctx, retain, create bool) *run {
 	return &run{c: c.Recorded(create).Past(tensor.Named), retain: retain, create: create, pending: map[*Node]*pending{}}
 }
 
@@ -290,7 +290,7 @@ func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // fitAll is fit for all operands, before hooks receive them.
-func (n *Node) fitAll(c aten.Ctx, grads []*tensor.Tensor) (err error) {
+func (n *Node) fitAll(c dispatch.Ctx, grads []*tensor.Tensor) (err error) {
 	for i, grad := range grads {
 		if grad == nil {
 			continue
@@ -304,7 +304,7 @@ func (n *Node) fitAll(c aten.Ctx, grads []*tensor.Tensor) (err error) {
 
 // fit converts the gradient of operand i to the operand's dtype, sizes and device: it takes the real part for a real operand, and sums over broadcast
 // dimensions. It takes the reference to grad.
-func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func (n *Node) fit(c dispatch.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	e := n.edges[i]
 	want := &e.Node.outputs[e.Output]
 	grad, err := n.fitTo(c, i, grad, want.dtype, want.sizes())
@@ -315,7 +315,7 @@ func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, erro
 	return c.ToOptions(grad, dtype.None, tensor.NoLayout, want.device, false, false, shape.NoFormat)
 }
 
-func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
+func (n *Node) fitTo(c dispatch.Ctx, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
 	if grad.DType() == d && slices.Equal(grad.Sizes(), sizes) {
 		return grad, nil
 	}
@@ -340,7 +340,7 @@ func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, size
 
 // accumulate adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is not in place, because the
 // backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
-func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
+func (v *Variable) accumulate(c dispatch.Ctx, t, grad *tensor.Tensor, create bool) error {
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
 		return status.Runtimef("a gradient of sizes %v does not match the leaf: its data was replaced after it was used, and now has sizes %v", grad.Sizes(), t.Sizes())
 	}
@@ -377,7 +377,7 @@ func (v *Variable) give(made *tensor.Tensor, set int) (other *tensor.Tensor, don
 }
 
 // replace adds grad to before, the current gradient. It returns false if another thread has set the gradient meanwhile.
-func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
+func (v *Variable) replace(c dispatch.Ctx, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
 	var sum *tensor.Tensor
 	if before == nil {
 		sum, err = first(c, t, grad, create)
@@ -422,7 +422,7 @@ func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
 }
 
 // firstSparse returns a copy of a sparse gradient, whose indices and values may be shared with tensors of the caller.
-func firstSparse(c aten.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+func firstSparse(c dispatch.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if create {
 		return c.Clone(grad, shape.Preserve)
 	}
@@ -436,7 +436,7 @@ func firstSparse(c aten.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tensor, 
 
 // first returns the tensor to store as the gradient of t: grad itself if it has t's strides and its memory is not shared, because later gradients are
 // added in place; otherwise a copy.
-func first(c aten.Ctx, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+func first(c dispatch.Ctx, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)
 	}

@@ -3,14 +3,14 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // RecordFunction adds a node for a custom function to the graph, with outputs as its results, and returns it; nil if no input requires grad. constant are the
 // indices of non-differentiable outputs, kept the tensors to save. function is the backward callback, data its context.
-func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+func RecordFunction(c dispatch.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	const op = "record_function"
 	if err := given(op, "backward", function); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 }
 
 // RecordFunctionWeak is RecordFunction that returns a weak reference to the node.
-func RecordFunctionWeak(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+func RecordFunctionWeak(c dispatch.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	n, err := RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 	if n == nil || err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results i
 }
 
 // keep saves a tensor for the backward callback. graded are the indices of the differentiable outputs.
-func (n *Node) keep(c aten.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
+func (n *Node) keep(c dispatch.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
 	if t == nil {
 		n.saved = append(n.saved, saved{name: "tensors" + listed})
 		return nil

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -57,7 +57,7 @@ func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 
 // recordedDetGradient is detGradient by steps that can be differentiated.
 func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
-	if !launch.Known(a) || !s.holds(s.Keep(s.c.Any(nil, s.nearlySingular(a, det), nil, false))) {
+	if !backend.Known(a) || !s.holds(s.Keep(s.c.Any(nil, s.nearlySingular(a, det), nil, false))) {
 		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
 	}
 	if a.Dim() == 2 {
@@ -98,7 +98,7 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	n := a.Sizes()[0]
 	largest := plain.selected(values, 0, 0)
 	least := plain.mul(largest, plain.float(math.Pow(a.DType().Epsilon(), 0.25)))
-	count, err := launch.Item("backward", plain.Keep(plain.c.Sum(nil, plain.Keep(plain.c.Le(nil, values, least)), nil, false, dtype.None)))
+	count, err := backend.Item("backward", plain.Keep(plain.c.Sum(nil, plain.Keep(plain.c.Le(nil, values, least)), nil, false, dtype.None)))
 	s.Check(err)
 	k := count.I
 	if k == 0 {
@@ -127,7 +127,7 @@ func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
 
 // holds returns the value of one truth.
 func (s *steps) holds(t *tensor.Tensor) bool {
-	v, err := launch.Item("backward", t)
+	v, err := backend.Item("backward", t)
 	s.Check(err)
 	return v.I != 0
 }

@@ -4,15 +4,15 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // positions returns a tensor of the given sizes with the number of each element.
@@ -37,7 +37,7 @@ func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
 }
 
 // recordIndexGet records self[index], which is a view where no tensor is among the items.
-func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+func recordIndexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	r, err := begin(c, "index_get", indexName(items), nil, self)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 	if views(items) {
 		if r.views(err, result) {
 			items := slices.Clone(items)
-			r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 				return single(c.IndexGet(base, items))
 			}, result)
 		}
@@ -166,7 +166,7 @@ func views(items []ops.IndexItem) bool {
 }
 
 // recordIndexSet records self[index] = value, whose leading dimensions of size 1 do not count.
-func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func recordIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if lead := shape.LeadingOnes(value.Sizes()); lead > 0 {
 		stripped, err := c.View(value, slices.Clone(value.Sizes()[lead:]))
 		if err != nil {
@@ -204,7 +204,7 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 }
 
 // recordIndexSetScalar records self[index] = number.
-func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+func recordIndexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
 	if recording(c, self) {
 		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSetScalar(t, items, value) }
 		if done, err := setShared(c, self, items, true, set); done {
@@ -233,7 +233,7 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 // otherwise sharedPart returns nil for such a part, which is rejected.
 func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
 	if views(items) {
-		if part := s.Keep(s.c.IndexGet(self, items)); !iter.SelfOverlaps(part) {
+		if part := s.Keep(s.c.IndexGet(self, items)); !tensoriter.SelfOverlaps(part) {
 			return part, []ops.IndexItem{{Kind: ops.IndexEllipsis}}
 		}
 	}
@@ -255,8 +255,8 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 }
 
 // setShared assigns to the indexed part of a tensor with overlapping elements. It returns false if the assignment can be recorded as one to self.
-func setShared(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool, set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
-	if !iter.SelfOverlaps(self) {
+func setShared(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool, set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
+	if !tensoriter.SelfOverlaps(self) {
 		return false, nil
 	}
 	s := &steps{c: c}
@@ -354,7 +354,7 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 // wrapped returns indices of n elements, with negative ones counted from the end.
 func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
 	negative := func() *tensor.Tensor { return s.Keep(s.c.Lt(nil, indices, s.int(0))) }
-	if launch.Known(indices) && !s.anyTrue(negative()) {
+	if backend.Known(indices) && !s.anyTrue(negative()) {
 		return indices
 	}
 	mask, above := negative(), s.add(indices, s.int(n))
@@ -471,11 +471,11 @@ func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *
 
 // recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the initial
 // values. Other reductions are recorded as their decomposition.
-func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+func recordSegmentReduce(c dispatch.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	const name = "SegmentReduceBackward0"
 	if !slices.Contains([]string{"max", "min", "amax", "amin"}, reduce) {
 		since := numbers.Load()
-		result, err := aten.Composed().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+		result, err := dispatch.Composed().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 		if err == nil {
 			named(since, name, result)
 		}
@@ -490,7 +490,7 @@ func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths
 		r.drop()
 		return nil, r.err
 	}
-	result, err := aten.Composed().SegmentReduce(r.c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+	result, err := dispatch.Composed().SegmentReduce(r.c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 	if !r.finish(err, result) {
 		return result, err
 	}

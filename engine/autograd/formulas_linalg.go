@@ -3,8 +3,8 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -326,7 +326,7 @@ func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
 			diagonal = s.plus(diagonal, s.diagonalOf(t))
 		}
 	}
-	if s.Err != nil || !diagonal.DType().IsComplex() || !launch.Known(diagonal) {
+	if s.Err != nil || !diagonal.DType().IsComplex() || !backend.Known(diagonal) {
 		return
 	}
 	turned := s.Keep(s.c.Gt(nil, s.Keep(s.c.Abs(nil, s.Keep(s.c.Imag(diagonal)))), s.float(1e-2)))

@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // accumulated returns a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats are
 // computed in float32.
-func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	grad = s.densified(grad)
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
 	s.Check(err)
@@ -72,7 +72,7 @@ func (s *steps) sharing(t *tensor.Tensor) (over []bool, parts int64) {
 				sizes, strides = append(sizes, t.Sizes()[d]), append(strides, t.Strides()[d])
 			}
 		}
-		return iter.SelfOverlaps(s.Keep(t.View("backward", sizes, strides, t.Offset())))
+		return tensoriter.SelfOverlaps(s.Keep(t.View("backward", sizes, strides, t.Offset())))
 	}
 	order := make([]int, t.Dim())
 	for d := range order {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -109,7 +109,7 @@ func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.T
 
 // anyZero reports whether t has a zero; not for tensors without data.
 func (s *steps) anyZero(t *tensor.Tensor) bool {
-	if !launch.Known(t) {
+	if !backend.Known(t) {
 		return false
 	}
 	return s.anyTrue(s.isZero(t))

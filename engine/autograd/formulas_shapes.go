@@ -3,12 +3,12 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // catted returns the part of a gradient for tensor i of a list.
@@ -84,7 +84,7 @@ func (s *steps) backwards(n int64) []int64 {
 }
 
 // laying makes a view of a vector of memory.
-type laying func(c aten.Ctx, memory *tensor.Tensor) (*tensor.Tensor, error)
+type laying func(c dispatch.Ctx, memory *tensor.Tensor) (*tensor.Tensor, error)
 
 // strided returns a vector over the memory that self and a strided view of it cover, and the geometry of both in it.
 func (s *steps) strided(l like, strides []int64, offset int64, size, stride []int64, start ops.Int) (memory like, mine, other laying) {
@@ -95,7 +95,7 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 		_, high, err := shape.Span("backward", sizes, strides, offset-lowest)
 		s.Check(err)
 		length = max(length, high+1)
-		return func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
+		return func(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 			return c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest))
 		}
 	}
@@ -133,7 +133,7 @@ func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, of
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
 	sums := s.accumulated(memory, grad, other)
 	made := s.Keep(mine(s.c, sums))
-	if iter.SelfOverlaps(made) { // elements that share a cell share its gradient
+	if tensoriter.SelfOverlaps(made) { // elements that share a cell share its gradient
 		counted := memory
 		counted.dtype = l.dtype.ToReal()
 		counts := s.accumulated(counted, s.filled(1, counted.dtype, l.device, l.sizes()...), mine)
@@ -143,7 +143,7 @@ func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, of
 }
 
 func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *tensor.Tensor {
-	return s.accumulated(l, grad, func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) { return c.Unfold(t, dim, size, step) })
+	return s.accumulated(l, grad, func(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) { return c.Unfold(t, dim, size, step) })
 }
 
 // selected is position i of t along dim, which disappears.

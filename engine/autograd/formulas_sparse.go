@@ -1,8 +1,8 @@
 package autograd
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -34,7 +34,7 @@ func (s *steps) csrValuesGradient(grad, crow, col, mat *tensor.Tensor) *tensor.T
 
 // csrDenseGradient returns that of the dense matrix: the gradient times the sparse matrix's adjoint, whose rows are its columns.
 func (s *steps) csrDenseGradient(grad, crow, col, values *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	if !launch.Known(crow) {
+	if !backend.Known(crow) {
 		return s.filled(0, grad.DType(), grad.Device(), sizes...)
 	}
 	inOrder, order, err := s.c.SortStable(nil, nil, s.cast(col, dtype.Int64), ops.True, 0, false)

@@ -3,8 +3,8 @@
 package autograd
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/random"
@@ -14,7 +14,7 @@ import (
 )
 
 // formulas are the operators on tensors with gradients.
-var formulas = aten.Backend{
+var formulas = dispatch.Backend{
 	Add:                                   recordAdd,
 	Sub:                                   recordSub,
 	Rsub:                                  recordRsub,
@@ -643,7 +643,7 @@ var formulas = aten.Backend{
 	AliasCopy:                             recordAliasCopy,
 }
 
-func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAdd(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "add", "AddBackward0", out, self, other)
 	if err != nil {
 		return
@@ -663,7 +663,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 	return
 }
 
-func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordSub(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
 	if err != nil {
 		return
@@ -683,7 +683,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 	return
 }
 
-func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordRsub(c dispatch.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
 	if err != nil {
 		return
@@ -702,7 +702,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 	return
 }
 
-func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMul(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mul", "MulBackward0", out, self, other)
 	if err != nil {
 		return
@@ -728,7 +728,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
+func recordDiv(c dispatch.Ctx, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
 	if err != nil {
 		return
@@ -756,7 +756,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 	return
 }
 
-func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTrueDivide(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "true_divide", "DivBackward0", out, self, other)
 	if err != nil {
 		return
@@ -782,7 +782,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFloorDivide(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "floor_divide", "NotImplemented", out, self, other)
 	if err != nil {
 		return
@@ -792,7 +792,7 @@ func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 	return
 }
 
-func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRemainder(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
 	if err != nil {
 		return
@@ -818,7 +818,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFmod(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
 	if err != nil {
 		return
@@ -844,7 +844,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPow(c dispatch.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
 	if err != nil {
 		return
@@ -874,7 +874,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFloatPower(c dispatch.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self, exponent) {
 		return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
 	}
@@ -891,7 +891,7 @@ func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *t
 	return
 }
 
-func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNeg(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "neg", "NegBackward0", out, self)
 	if err != nil {
 		return
@@ -905,21 +905,21 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPositive(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "positive", "PositiveBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Positive(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 		r.node.cut = broadcast
 	}
 	return
 }
 
-func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSquare(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).Square(out, self)
 	}
@@ -929,7 +929,7 @@ func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Pow(nil, self, s.int(2))) })
 }
 
-func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordReciprocal(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reciprocal", "ReciprocalBackward0", out, self)
 	if err != nil {
 		return
@@ -949,7 +949,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAbs(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "abs", "AbsBackward0", out, self)
 	if err != nil {
 		return
@@ -970,7 +970,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSign(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sign", "SignBackward0", out, self)
 	if err != nil {
 		return
@@ -984,7 +984,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSgn(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sgn", "SgnBackward0", out, self)
 	if err != nil {
 		return
@@ -1009,7 +1009,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCopysign(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
 	if err != nil {
 		return
@@ -1038,7 +1038,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddcmul(c dispatch.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addcmul", "AddcmulBackward0", out, self, tensor1, tensor2)
 	if err != nil {
 		return
@@ -1066,7 +1066,7 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	return
 }
 
-func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddcdiv(c dispatch.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addcdiv", "AddcdivBackward0", out, self, tensor1, tensor2)
 	if err != nil {
 		return
@@ -1094,7 +1094,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	return
 }
 
-func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLerp(c dispatch.Ctx, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
 	if err != nil {
 		return
@@ -1123,7 +1123,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 	return
 }
 
-func recordEq(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordEq(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "eq", "EqBackward0", out, self)
 	if err != nil {
 		return
@@ -1133,7 +1133,7 @@ func recordEq(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordNe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "ne", "NeBackward0", out, self)
 	if err != nil {
 		return
@@ -1143,7 +1143,7 @@ func recordNe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordLt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLt(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "lt", "LtBackward0", out, self)
 	if err != nil {
 		return
@@ -1153,7 +1153,7 @@ func recordLt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordLe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "le", "LeBackward0", out, self)
 	if err != nil {
 		return
@@ -1163,7 +1163,7 @@ func recordLe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordGt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordGt(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "gt", "GtBackward0", out, self)
 	if err != nil {
 		return
@@ -1173,7 +1173,7 @@ func recordGt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordGe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordGe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "ge", "GeBackward0", out, self)
 	if err != nil {
 		return
@@ -1183,7 +1183,7 @@ func recordGe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordIsposinf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIsposinf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "isposinf", "IsposinfBackward0", out, self)
 	if err != nil {
 		return
@@ -1193,7 +1193,7 @@ func recordIsposinf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordIsneginf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIsneginf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "isneginf", "IsneginfBackward0", out, self)
 	if err != nil {
 		return
@@ -1203,7 +1203,7 @@ func recordIsneginf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordSignbit(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSignbit(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "signbit", "SignbitBackward0", out, self)
 	if err != nil {
 		return
@@ -1213,7 +1213,7 @@ func recordSignbit(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordComplexParts(c dispatch.Ctx, out, re, im *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "complex", "ComplexBackward0", out, re, im)
 	if err != nil {
 		return
@@ -1233,7 +1233,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPolar(c dispatch.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "polar", "PolarBackward0", out, abs, angle)
 	if err != nil {
 		return
@@ -1262,40 +1262,40 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordReal(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "real", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Real(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
 
-func recordImag(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordImag(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "imag", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Imag(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.timesI(s.consume(s.take(0)))) }
 	}
 	return
 }
 
-func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsReal(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "view_as_real", "ViewAsRealBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ViewAsReal(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Keep(s.c.ViewAsComplex(s.consume(s.release(1, s.Keep(s.c.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
 		}
@@ -1303,14 +1303,16 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsComplex(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "view_as_complex", "ViewAsComplexBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ViewAsComplex(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.ViewAsComplex(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Keep(s.c.ViewAsReal(s.consume(s.release(1, s.Keep(s.c.ResolveConj(s.consume(s.take(0)))))))))
 		}
@@ -1318,33 +1320,33 @@ func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordConj(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "conj", "ConjBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Conj(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Conj(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Conj(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.conj(s.consume(s.take(0)))) }
 	}
 	return
 }
 
-func recordNegView(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNegView(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "neg_view", "NegViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NegView(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.NegView(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.NegView(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
 	}
 	return
 }
 
-func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordConjPhysical(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "conj_physical", either(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
 	if err != nil {
 		return
@@ -1358,7 +1360,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordResolveConj(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "resolve_conj", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1371,7 +1373,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	return
 }
 
-func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordResolveNeg(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "resolve_neg", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1384,7 +1386,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAngle(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "angle", "AngleBackward0", out, self)
 	if err != nil {
 		return
@@ -1405,7 +1407,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordClone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordClone(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clone", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1417,7 +1419,7 @@ func recordClone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result 
 	return
 }
 
-func recordContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordContiguous(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "contiguous", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1429,7 +1431,7 @@ func recordContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (re
 	return
 }
 
-func recordToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordToOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "to", "ToCopyBackward0", nil, self)
 	if err != nil {
 		return
@@ -1441,7 +1443,7 @@ func recordToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tens
 	return
 }
 
-func recordCopy(c aten.Ctx, self, src *tensor.Tensor, async bool) (err error) {
+func recordCopy(c dispatch.Ctx, self, src *tensor.Tensor, async bool) (err error) {
 	r, err := begin(c, "copy_", "CopyBackwards", self, self, src)
 	if err != nil {
 		return
@@ -1460,7 +1462,7 @@ func recordCopy(c aten.Ctx, self, src *tensor.Tensor, async bool) (err error) {
 	return
 }
 
-func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFill(c dispatch.Ctx, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fill", either(out == self, either(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), either(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
 	if err != nil {
 		return
@@ -1479,7 +1481,7 @@ func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
+func recordZero(c dispatch.Ctx, self *tensor.Tensor) (err error) {
 	r, err := begin(c, "zero_", "ZeroBackward0", self, self)
 	if err != nil {
 		return
@@ -1492,42 +1494,42 @@ func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
 	return
 }
 
-func recordSet(c aten.Ctx, self *tensor.Tensor) (err error) {
+func recordSet(c dispatch.Ctx, self *tensor.Tensor) (err error) {
 	if err = refuse(c, "set_", self); err != nil {
 		return
 	}
 	return c.Past(tensor.Gradient).Set(self)
 }
 
-func recordSetTensor(c aten.Ctx, self, source *tensor.Tensor) (err error) {
+func recordSetTensor(c dispatch.Ctx, self, source *tensor.Tensor) (err error) {
 	if err = refuse(c, "set_", self, source); err != nil {
 		return
 	}
 	return c.Past(tensor.Gradient).SetTensor(self, source)
 }
 
-func recordSetTensorGeometry(c aten.Ctx, self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
+func recordSetTensorGeometry(c dispatch.Ctx, self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if err = refuse(c, "set_", self, source); err != nil {
 		return
 	}
 	return c.Past(tensor.Gradient).SetTensorGeometry(self, source, offset, size, stride)
 }
 
-func recordSetStorage(c aten.Ctx, self *tensor.Tensor, source *storage.Storage) (err error) {
+func recordSetStorage(c dispatch.Ctx, self *tensor.Tensor, source *storage.Storage) (err error) {
 	if err = refuse(c, "set_", self); err != nil {
 		return
 	}
 	return c.Past(tensor.Gradient).SetStorage(self, source)
 }
 
-func recordSetStorageGeometry(c aten.Ctx, self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
+func recordSetStorageGeometry(c dispatch.Ctx, self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
 	if err = refuse(c, "set_", self); err != nil {
 		return
 	}
 	return c.Past(tensor.Gradient).SetStorageGeometry(self, source, offset, size, stride)
 }
 
-func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
+func recordFillDiagonal(c dispatch.Ctx, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
 	r, err := begin(c, "fill_diagonal_", "CopySlices", self, self)
 	if err != nil {
 		return
@@ -1540,7 +1542,7 @@ func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wra
 	return
 }
 
-func recordZeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordZeros(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "zeros", "ZerosBackward0", out, nil)
 	if err != nil {
 		return
@@ -1550,7 +1552,7 @@ func recordZeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, la
 	return
 }
 
-func recordOnes(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordOnes(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "ones", "OnesBackward0", out, nil)
 	if err != nil {
 		return
@@ -1560,7 +1562,7 @@ func recordOnes(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, lay
 	return
 }
 
-func recordFull(c aten.Ctx, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordFull(c dispatch.Ctx, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "full", "FullBackward0", out, nil)
 	if err != nil {
 		return
@@ -1570,7 +1572,7 @@ func recordFull(c aten.Ctx, out *tensor.Tensor, size []int64, value dtype.Scalar
 	return
 }
 
-func recordEmpty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordEmpty(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "empty", "EmptyBackward0", out, nil)
 	if err != nil {
 		return
@@ -1580,7 +1582,7 @@ func recordEmpty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, la
 	return
 }
 
-func recordArangeStart(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordArangeStart(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1590,7 +1592,7 @@ func recordArangeStart(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, 
 	return
 }
 
-func recordArangeStartStep(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordArangeStartStep(c dispatch.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1600,7 +1602,7 @@ func recordArangeStartStep(c aten.Ctx, out *tensor.Tensor, start, end, step dtyp
 	return
 }
 
-func recordArange(c aten.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordArange(c dispatch.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1610,7 +1612,7 @@ func recordArange(c aten.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.DTyp
 	return
 }
 
-func recordRange(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRange(c dispatch.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "range", "RangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1620,7 +1622,7 @@ func recordRange(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, 
 	return
 }
 
-func recordLinspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspace(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1630,7 +1632,7 @@ func recordLinspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, ste
 	return
 }
 
-func recordLinspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1640,7 +1642,7 @@ func recordLinspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, step
 	return
 }
 
-func recordLinspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1650,7 +1652,7 @@ func recordLinspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype
 	return
 }
 
-func recordLinspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1660,7 +1662,7 @@ func recordLinspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scal
 	return
 }
 
-func recordLogspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspace(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1670,7 +1672,7 @@ func recordLogspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, ste
 	return
 }
 
-func recordLogspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1680,7 +1682,7 @@ func recordLogspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, step
 	return
 }
 
-func recordLogspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1690,7 +1692,7 @@ func recordLogspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype
 	return
 }
 
-func recordLogspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1700,7 +1702,7 @@ func recordLogspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scal
 	return
 }
 
-func recordEye(c aten.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordEye(c dispatch.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1710,7 +1712,7 @@ func recordEye(c aten.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layout te
 	return
 }
 
-func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordEyeM(c dispatch.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1720,14 +1722,14 @@ func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layou
 	return
 }
 
-func recordVander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (result *tensor.Tensor, err error) {
+func recordVander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Vander(c, x, n, increasing)
+	result, err = dispatch.Composed().Vander(c, x, n, increasing)
 	named(since, "FlipBackward0", result)
 	return
 }
 
-func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
+func recordFftC2c(c dispatch.Ctx, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fft_c2c", "FftC2CBackward0", nil, self)
 	if err != nil {
 		return
@@ -1742,7 +1744,7 @@ func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, sc
 	return
 }
 
-func recordFftR2c(c aten.Ctx, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
+func recordFftR2c(c dispatch.Ctx, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fft_r2c", "FftR2CBackward0", nil, self)
 	if err != nil {
 		return
@@ -1758,7 +1760,7 @@ func recordFftR2c(c aten.Ctx, self *tensor.Tensor, dim []int64, onesided bool, s
 	return
 }
 
-func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
+func recordFftC2r(c dispatch.Ctx, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fft_c2r", "FftC2RBackward0", nil, self)
 	if err != nil {
 		return
@@ -1772,127 +1774,127 @@ func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float6
 	return
 }
 
-func recordFftFft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftFft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftFft(c, made, self, n, dim, norm)
+		return dispatch.Composed().FftFft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftIfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ifft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIfft(c, made, self, n, dim, norm)
+		return dispatch.Composed().FftIfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftRfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftRfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftRfft(c, made, self, n, dim, norm)
+		return dispatch.Composed().FftRfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftIrfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIrfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.irfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIrfft(c, made, self, n, dim, norm)
+		return dispatch.Composed().FftIrfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftHfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftHfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.hfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftHfft(c, made, self, n, dim, norm)
+		return dispatch.Composed().FftHfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftIhfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIhfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ihfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIhfft(c, made, self, n, dim, norm)
+		return dispatch.Composed().FftIhfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftFft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftFft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftFft2(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftFft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftFftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftFftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftFftn(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftFftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ifft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIfft2(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftIfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ifftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIfftn(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftIfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftRfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftRfft2(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftRfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftRfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftRfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftRfftn(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftRfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIrfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIrfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.irfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIrfft2(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftIrfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIrfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIrfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.irfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIrfftn(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftIrfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftHfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftHfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.hfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftHfft2(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftHfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftHfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftHfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.hfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftHfftn(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftHfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIhfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ihfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIhfft2(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftIhfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIhfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIhfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ihfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftIhfftn(c, made, self, size, dim, norm)
+		return dispatch.Composed().FftIhfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftFftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordFftFftfreq(c dispatch.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
+		return dispatch.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
-func recordFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordFftRfftfreq(c dispatch.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
+		return dispatch.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
-func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
+func recordSignalPad(c dispatch.Ctx, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "signal_pad", "ReflectionPad1DBackward0", nil, self)
 	if err != nil {
 		return
@@ -1911,14 +1913,14 @@ func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode 
 	return
 }
 
-func recordStft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
+func recordStft(c dispatch.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+	result, err = dispatch.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 	named(since, either((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
 	return
 }
 
-func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSqrt(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
 		return
@@ -1938,7 +1940,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRsqrt(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "rsqrt", "RsqrtBackward0", out, self)
 	if err != nil {
 		return
@@ -1958,7 +1960,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordExp(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "exp", "ExpBackward0", out, self)
 	if err != nil {
 		return
@@ -1976,7 +1978,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordExp2(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "exp2", "Exp2Backward0", out, self)
 	if err != nil {
 		return
@@ -1996,7 +1998,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordExpm1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "expm1", "Expm1Backward0", out, self)
 	if err != nil {
 		return
@@ -2016,7 +2018,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log", "LogBackward0", out, self)
 	if err != nil {
 		return
@@ -2035,7 +2037,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog2(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log2", "Log2Backward0", out, self)
 	if err != nil {
 		return
@@ -2056,7 +2058,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog10(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log10", "Log10Backward0", out, self)
 	if err != nil {
 		return
@@ -2077,7 +2079,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog1p(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log1p", "Log1PBackward0", out, self)
 	if err != nil {
 		return
@@ -2098,7 +2100,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sin", "SinBackward0", out, self)
 	if err != nil {
 		return
@@ -2119,7 +2121,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cos", "CosBackward0", out, self)
 	if err != nil {
 		return
@@ -2140,7 +2142,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTan(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "tan", "TanBackward0", out, self)
 	if err != nil {
 		return
@@ -2160,7 +2162,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAsin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "asin", "AsinBackward0", out, self)
 	if err != nil {
 		return
@@ -2181,7 +2183,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAcos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "acos", "AcosBackward0", out, self)
 	if err != nil {
 		return
@@ -2202,7 +2204,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAtan(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "atan", "AtanBackward0", out, self)
 	if err != nil {
 		return
@@ -2223,7 +2225,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sinh", "SinhBackward0", out, self)
 	if err != nil {
 		return
@@ -2244,7 +2246,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cosh", "CoshBackward0", out, self)
 	if err != nil {
 		return
@@ -2265,7 +2267,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTanh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "tanh", "TanhBackward0", out, self)
 	if err != nil {
 		return
@@ -2285,7 +2287,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAsinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "asinh", "AsinhBackward0", out, self)
 	if err != nil {
 		return
@@ -2306,7 +2308,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAcosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "acosh", "AcoshBackward0", out, self)
 	if err != nil {
 		return
@@ -2327,7 +2329,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAtanh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "atanh", "AtanhBackward0", out, self)
 	if err != nil {
 		return
@@ -2348,7 +2350,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sigmoid", "SigmoidBackward0", out, self)
 	if err != nil {
 		return
@@ -2368,7 +2370,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAtan2(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "atan2", "Atan2Backward0", out, self, other)
 	if err != nil {
 		return
@@ -2394,7 +2396,7 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordHypot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "hypot", "HypotBackward0", out, self, other)
 	if err != nil {
 		return
@@ -2424,7 +2426,7 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
+func recordIndexPut(c dispatch.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_put", "IndexPutBackward0", out, self, values)
 	if err != nil {
 		return
@@ -2451,7 +2453,7 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 	return
 }
 
-func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndexSelect(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_select", "IndexSelectBackward0", out, self)
 	if err != nil {
 		return
@@ -2474,7 +2476,7 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	return
 }
 
-func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaskedSelect(c dispatch.Ctx, out, self, mask *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "masked_select", "MaskedSelectBackward0", out, self)
 	if err != nil {
 		return
@@ -2495,7 +2497,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	return
 }
 
-func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaskedFill(c dispatch.Ctx, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
 	if err != nil {
 		return
@@ -2520,7 +2522,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 	return
 }
 
-func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaskedScatter(c dispatch.Ctx, out, self, mask, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "masked_scatter", "MaskedScatterBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2545,7 +2547,7 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 	return
 }
 
-func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (result *tensor.Tensor, err error) {
+func recordGather(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "gather", "GatherBackward0", out, self)
 	if err != nil {
 		return
@@ -2566,7 +2568,7 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	return
 }
 
-func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTake(c dispatch.Ctx, out, self, index *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "take", "TakeBackward0", out, self)
 	if err != nil {
 		return
@@ -2587,7 +2589,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
+func recordTakeAlongDim(c dispatch.Ctx, out, self, indices *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self, indices) {
 		return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
@@ -2599,7 +2601,7 @@ func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.I
 	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
-func recordNonzero(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNonzero(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "nonzero", "NonzeroBackward0", out, self)
 	if err != nil {
 		return
@@ -2609,7 +2611,7 @@ func recordNonzero(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordNonzeroStatic(c aten.Ctx, out, self *tensor.Tensor, size, fill int64) (result *tensor.Tensor, err error) {
+func recordNonzeroStatic(c dispatch.Ctx, out, self *tensor.Tensor, size, fill int64) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "nonzero_static", "NonzeroStaticBackward0", out, self)
 	if err != nil {
 		return
@@ -2619,7 +2621,7 @@ func recordNonzeroStatic(c aten.Ctx, out, self *tensor.Tensor, size, fill int64)
 	return
 }
 
-func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
+func recordPut(c dispatch.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "put", "PutBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2649,7 +2651,7 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 	return
 }
 
-func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordScatter(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "ScatterBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2674,7 +2676,7 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 	return
 }
 
-func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordScatterValue(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "ScatterBackward1", out, self)
 	if err != nil {
 		return
@@ -2694,7 +2696,7 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 	return
 }
 
-func recordScatterReduceSource(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
+func recordScatterReduceSource(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "NotImplemented", out, self, index, source)
 	if err != nil {
 		return
@@ -2704,7 +2706,7 @@ func recordScatterReduceSource(c aten.Ctx, out, self *tensor.Tensor, dim int64, 
 	return
 }
 
-func recordScatterReduceValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
+func recordScatterReduceValue(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "NotImplemented", out, self, index)
 	if err != nil {
 		return
@@ -2714,7 +2716,7 @@ func recordScatterReduceValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, i
 	return
 }
 
-func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordScatterAdd(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter_add", "ScatterAddBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2739,7 +2741,7 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 	return
 }
 
-func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
+func recordScatterReduce(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter_reduce", "ScatterReduceBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2769,7 +2771,7 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	return
 }
 
-func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordIndexAdd(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_add", "IndexAddBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2793,7 +2795,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 	return
 }
 
-func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndexCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_copy", "IndexCopyBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2819,7 +2821,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 	return
 }
 
-func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndexFill(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
 	if err != nil {
 		return
@@ -2845,7 +2847,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 	return
 }
 
-func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
+func recordIndexReduce(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_reduce", "IndexReduceBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2876,7 +2878,7 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	return
 }
 
-func recordCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordCat(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cat", "CatBackward0", out, tensors...)
 	if err != nil {
 		return
@@ -2892,7 +2894,7 @@ func recordCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int
 	return
 }
 
-func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "stack", "StackBackward0", out, tensors...)
 	if err != nil {
 		return
@@ -2907,25 +2909,31 @@ func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim i
 	return
 }
 
-func recordHstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "hstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Hstack(c, made, tensors) })
-}
-
-func recordVstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "vstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Vstack(c, made, tensors) })
-}
-
-func recordDstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "dstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Dstack(c, made, tensors) })
-}
-
-func recordColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "column_stack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ColumnStack(c, made, tensors)
+func recordHstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "hstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.Composed().Hstack(c, made, tensors)
 	})
 }
 
-func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacement bool) (result *tensor.Tensor, err error) {
+func recordVstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "vstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.Composed().Vstack(c, made, tensors)
+	})
+}
+
+func recordDstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "dstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.Composed().Dstack(c, made, tensors)
+	})
+}
+
+func recordColumnStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "column_stack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.Composed().ColumnStack(c, made, tensors)
+	})
+}
+
+func recordCombinations(c dispatch.Ctx, self *tensor.Tensor, r int64, withReplacement bool) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
@@ -2940,7 +2948,7 @@ func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacemen
 	return
 }
 
-func recordBlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBlockDiag(c dispatch.Ctx, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "block_diag", "BlockDiagBackward0", nil, tensors...)
 	if err != nil {
 		return
@@ -2955,7 +2963,7 @@ func recordBlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (result *tensor.Tensor, err error) {
+func recordRepeat(c dispatch.Ctx, self *tensor.Tensor, repeats []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "repeat", "RepeatBackward0", nil, self)
 	if err != nil {
 		return
@@ -2971,14 +2979,14 @@ func recordRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (result *ten
 	return
 }
 
-func recordRepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
+func recordRepeatInterleaveSelf(c dispatch.Ctx, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
+	result, err = dispatch.Composed().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
+func recordRoll(c dispatch.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "roll", "RollBackward0", nil, self)
 	if err != nil {
 		return
@@ -2994,7 +3002,7 @@ func recordRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *
 	return
 }
 
-func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordFlip(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "flip", "FlipBackward0", nil, self)
 	if err != nil {
 		return
@@ -3009,14 +3017,14 @@ func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.T
 	return
 }
 
-func recordRot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
+func recordRot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Rot90(c, self, k, dims)
+	result, err = dispatch.Composed().Rot90(c, self, k, dims)
 	named(since, "Rot90Backward0", result)
 	return
 }
 
-func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
+func recordTril(c dispatch.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "tril", "TrilBackward0", out, self)
 	if err != nil {
 		return
@@ -3031,7 +3039,7 @@ func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	return
 }
 
-func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
+func recordTriu(c dispatch.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "triu", "TriuBackward0", out, self)
 	if err != nil {
 		return
@@ -3046,7 +3054,7 @@ func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	return
 }
 
-func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
+func recordDiag(c dispatch.Ctx, out, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).Diag(out, self, offset)
 	}
@@ -3065,7 +3073,7 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	return
 }
 
-func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagEmbed(c dispatch.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "diag_embed", "DiagEmbedBackward0", nil, self)
 	if err != nil {
 		return
@@ -3079,7 +3087,7 @@ func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) 
 	return
 }
 
-func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
+func recordDiagflat(c dispatch.Ctx, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Diagflat(self, offset)
 	}
@@ -3091,7 +3099,7 @@ func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tens
 	})
 }
 
-func recordDiagonalScatter(c aten.Ctx, self, src *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagonalScatter(c dispatch.Ctx, self, src *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "diagonal_scatter", "DiagonalScatterBackward0", nil, self, src)
 	if err != nil {
 		return
@@ -3110,7 +3118,7 @@ func recordDiagonalScatter(c aten.Ctx, self, src *tensor.Tensor, offset, dim1, d
 	return
 }
 
-func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
+func recordSelectScatter(c dispatch.Ctx, self, src *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "select_scatter", "SelectScatterBackward0", nil, self, src)
 	if err != nil {
 		return
@@ -3129,7 +3137,7 @@ func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64)
 	return
 }
 
-func recordSliceScatter(c aten.Ctx, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+func recordSliceScatter(c dispatch.Ctx, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "slice_scatter", "SliceScatterBackward0", out, self, src)
 	if err != nil {
 		return
@@ -3149,7 +3157,7 @@ func recordSliceScatter(c aten.Ctx, out, self, src *tensor.Tensor, dim int64, st
 	return
 }
 
-func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
+func recordAsStridedScatter(c dispatch.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "as_strided_scatter", "AsStridedScatterBackward0", nil, self, src)
 	if err != nil {
 		return
@@ -3173,7 +3181,7 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 	return
 }
 
-func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordConstantPadNd(c dispatch.Ctx, self *tensor.Tensor, pad []int64, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "constant_pad_nd", "ConstantPadNdBackward0", nil, self)
 	if err != nil {
 		return
@@ -3188,7 +3196,7 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 	return
 }
 
-func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordLinalgCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.cross", "LinalgCrossBackward0", out, self, other)
 	if err != nil {
 		return
@@ -3213,34 +3221,34 @@ func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (
 	return
 }
 
-func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordLinalgVecdot(c dispatch.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.vecdot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgVecdot(c, made, x, y, dim)
+		return dispatch.Composed().LinalgVecdot(c, made, x, y, dim)
 	})
 }
 
-func recordLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgMultiDot(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMultiDot(c, made, tensors)
+		return dispatch.Composed().LinalgMultiDot(c, made, tensors)
 	})
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordChainMatmul(c dispatch.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ChainMatmul(c, made, matrices)
+		return dispatch.Composed().ChainMatmul(c, made, matrices)
 	})
 }
 
-func recordLinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixPower(c dispatch.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.matrix_power", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMatrixPower(c, made, self, n)
+		return dispatch.Composed().LinalgMatrixPower(c, made, self, n)
 	})
 }
 
-func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixExp(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
 	if err != nil {
 		return
@@ -3259,32 +3267,32 @@ func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordLinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
+func recordLinalgVander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().LinalgVander(c, x, n)
+	result, err = dispatch.Composed().LinalgVander(c, x, n)
 	named(since, "CatBackward0", result)
 	return
 }
 
-func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
+func recordLinalgTensorinv(c dispatch.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.tensorinv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgTensorinv(c, made, self, ind)
+		return dispatch.Composed().LinalgTensorinv(c, made, self, ind)
 	})
 	named(since, "ReshapeAliasBackward0", result)
 	return
 }
 
-func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordLinalgTensorsolve(c dispatch.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.tensorsolve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
+		return dispatch.Composed().LinalgTensorsolve(c, made, self, other, dims)
 	})
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgCholeskyEx(c dispatch.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.cholesky_ex", []*tensor.Tensor{outL, outInfo}, self); err != nil {
 		return
 	}
@@ -3306,19 +3314,19 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 	return
 }
 
-func recordLinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordLinalgCholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgCholesky(c, made, self, upper)
+		return dispatch.Composed().LinalgCholesky(c, made, self, upper)
 	})
 }
 
-func recordCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordCholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	return into(c, "cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Cholesky(c, made, self, upper)
+		return dispatch.Composed().Cholesky(c, made, self, upper)
 	})
 }
 
-func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgLuFactorEx(c dispatch.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lu_factor_ex", []*tensor.Tensor{outLU, outPivots, outInfo}, a); err != nil {
 		return
 	}
@@ -3341,41 +3349,41 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 	return
 }
 
-func recordLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
+func recordLinalgLuFactor(c dispatch.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lu_factor", []*tensor.Tensor{outLU, outPivots}, a); err != nil {
 		return
 	}
-	return aten.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
+	return dispatch.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
-func recordLu(c aten.Ctx, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLu(c dispatch.Ctx, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	LUResult, pivotsResult, infoResult, err = aten.Composed().Lu(c, a, pivot)
+	LUResult, pivotsResult, infoResult, err = dispatch.Composed().Lu(c, a, pivot)
 	named(since, "LinalgLuFactorExBackward0", LUResult, pivotsResult, infoResult)
 	return
 }
 
-func recordLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+func recordLinalgLu(c dispatch.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lu", []*tensor.Tensor{outP, outL, outU}, a); err != nil {
 		return
 	}
 	since := numbers.Load()
-	PResult, LResult, UResult, err = aten.Composed().LinalgLu(c, outP, outL, outU, a, pivot)
+	PResult, LResult, UResult, err = dispatch.Composed().LinalgLu(c, outP, outL, outU, a, pivot)
 	named(since, "LinalgLuBackward0", PResult, LResult, UResult)
 	return
 }
 
-func recordLuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+func recordLuUnpack(c dispatch.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
 	if err = plain(c, "lu_unpack", []*tensor.Tensor{outP, outL, outU}, lu, pivots); err != nil {
 		return
 	}
 	since := numbers.Load()
-	PResult, LResult, UResult, err = aten.Composed().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+	PResult, LResult, UResult, err = dispatch.Composed().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 	named(since, "LuUnpackBackward0", PResult, LResult, UResult)
 	return
 }
 
-func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgLdlFactorEx(c dispatch.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.ldl_factor_ex", []*tensor.Tensor{outLD, outPivots, outInfo}, self); err != nil {
 		return
 	}
@@ -3388,14 +3396,14 @@ func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor
 	return
 }
 
-func recordLinalgLdlFactor(c aten.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
+func recordLinalgLdlFactor(c dispatch.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.ldl_factor", []*tensor.Tensor{outLD, outPivots}, self); err != nil {
 		return
 	}
-	return aten.Composed().LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
+	return dispatch.Composed().LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
 
-func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
+func recordGeqrf(c dispatch.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
 	if err = plain(c, "geqrf", []*tensor.Tensor{outA, outTau}, self); err != nil {
 		return
 	}
@@ -3408,7 +3416,7 @@ func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor
 	return
 }
 
-func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+func recordLinalgQr(c dispatch.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.qr", []*tensor.Tensor{outQ, outR}, a); err != nil {
 		return
 	}
@@ -3431,14 +3439,14 @@ func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QRes
 	return
 }
 
-func recordQr(c aten.Ctx, outQ, outR, self *tensor.Tensor, some bool) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+func recordQr(c dispatch.Ctx, outQ, outR, self *tensor.Tensor, some bool) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
 	if err = plain(c, "qr", []*tensor.Tensor{outQ, outR}, self); err != nil {
 		return
 	}
-	return aten.Composed().Qr(c, outQ, outR, self, some)
+	return dispatch.Composed().Qr(c, outQ, outR, self, some)
 }
 
-func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgHouseholderProduct(c dispatch.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, input, tau) {
 		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
 	}
@@ -3453,7 +3461,7 @@ func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) 
 	return
 }
 
-func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
+func recordOrmqr(c dispatch.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self, tau, other) {
 		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
 	}
@@ -3470,7 +3478,7 @@ func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpo
 	return
 }
 
-func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixSqrth(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
 	if err != nil {
 		return
@@ -3489,7 +3497,7 @@ func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tens
 	return
 }
 
-func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLyapunov(c dispatch.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "lyapunov", "LyapunovBackward0", nil, h, g)
 	if err != nil {
 		return
@@ -3516,7 +3524,7 @@ func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
+func recordLinalgPolar(c dispatch.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.polar", []*tensor.Tensor{outU, outH}, a); err != nil {
 		return
 	}
@@ -3544,7 +3552,7 @@ func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tenso
 	return
 }
 
-func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgDet(c dispatch.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.det", "LinalgDetBackward0", out, a)
 	if err != nil {
 		return
@@ -3568,7 +3576,7 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 	return
 }
 
-func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
+func recordLinalgSlogdet(c dispatch.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.slogdet", []*tensor.Tensor{outSign, outLog}, a); err != nil {
 		return
 	}
@@ -3595,14 +3603,14 @@ func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signRes
 	return
 }
 
-func recordLogdet(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogdet(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Logdet(c, self)
+	result, err = dispatch.Composed().Logdet(c, self)
 	named(since, either(self.DType().IsComplex(), "", "WhereBackward0"), result)
 	return
 }
 
-func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgVectorNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
@@ -3627,58 +3635,58 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 	return
 }
 
-func recordLinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
+		return dispatch.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordLinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixNormStrOrd(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
+		return dispatch.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordLinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
+		return dispatch.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordLinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgNormOrdStr(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
+		return dispatch.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordFrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordFrobeniusNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "frobenius_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
+		return dispatch.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
 	})
 }
 
-func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordNuclearNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "nuclear_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NuclearNorm(c, made, self, dim, keepdim)
+		return dispatch.Composed().NuclearNorm(c, made, self, dim, keepdim)
 	})
 }
 
-func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordLinalgCond(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgCond(c, made, self, p)
+		return dispatch.Composed().LinalgCond(c, made, self, p)
 	})
 	named(since, either(p.IsNone(), "SqueezeBackward1", ""), result)
 	return
 }
 
-func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
+func recordLinalgCondPStr(c dispatch.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgCondPStr(c, made, self, p)
+		return dispatch.Composed().LinalgCondPStr(c, made, self, p)
 	})
 }
 
-func recordLinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRank(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3688,7 +3696,7 @@ func recordLinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *fl
 	return
 }
 
-func recordLinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRankAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3698,7 +3706,7 @@ func recordLinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *ten
 	return
 }
 
-func recordLinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRankTol(c dispatch.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3708,7 +3716,7 @@ func recordLinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64
 	return
 }
 
-func recordLinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRankTolTensor(c dispatch.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3718,7 +3726,7 @@ func recordLinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, 
 	return
 }
 
-func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinv(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3742,7 +3750,7 @@ func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64,
 	return
 }
 
-func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinvAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3766,7 +3774,7 @@ func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Te
 	return
 }
 
-func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinvRcond(c dispatch.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3790,7 +3798,7 @@ func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, 
 	return
 }
 
-func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinvRcondTensor(c dispatch.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3814,7 +3822,7 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 	return
 }
 
-func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgSolveEx(c dispatch.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.solve_ex", []*tensor.Tensor{outResult, outInfo}, a, b); err != nil {
 		return
 	}
@@ -3845,13 +3853,13 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 	return
 }
 
-func recordLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
+func recordLinalgSolve(c dispatch.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgSolve(c, made, a, b, left)
+		return dispatch.Composed().LinalgSolve(c, made, a, b, left)
 	})
 }
 
-func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgInvEx(c dispatch.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.inv_ex", []*tensor.Tensor{outInverse, outInfo}, a); err != nil {
 		return
 	}
@@ -3873,11 +3881,11 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 	return
 }
 
-func recordLinalgInv(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().LinalgInv(c, made, a) })
+func recordLinalgInv(c dispatch.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().LinalgInv(c, made, a) })
 }
 
-func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
+func recordLinalgSolveTriangular(c dispatch.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
 	if err != nil {
 		return
@@ -3905,35 +3913,35 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 	return
 }
 
-func recordTriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
+func recordTriangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
 	if err = plain(c, "triangular_solve", []*tensor.Tensor{outSolution, outA}, self, a); err != nil {
 		return
 	}
 	since := numbers.Load()
-	solutionResult, clonedCoefficientResult, err = aten.Composed().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+	solutionResult, clonedCoefficientResult, err = dispatch.Composed().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 	named(since, "TriangularSolveBackward0", solutionResult, clonedCoefficientResult)
 	return
 }
 
-func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
+func recordLinalgLuSolve(c dispatch.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
+		return dispatch.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
 	})
 	named(since, "LinalgLuSolveBackward0", result)
 	return
 }
 
-func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLuSolve(c dispatch.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LuSolve(c, made, self, lu, pivots)
+		return dispatch.Composed().LuSolve(c, made, self, lu, pivots)
 	})
 	named(since, "LinalgLuSolveBackward0", result)
 	return
 }
 
-func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordCholeskySolve(c dispatch.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
 	if err != nil {
 		return
@@ -3961,7 +3969,7 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 	return
 }
 
-func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordCholeskyInverse(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
 	if err != nil {
 		return
@@ -3985,7 +3993,7 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 	return
 }
 
-func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgLdlSolve(c dispatch.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
 	if err != nil {
 		return
@@ -3995,7 +4003,7 @@ func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermiti
 	return
 }
 
-func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
+func recordLinalgLstsq(c dispatch.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lstsq", []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, self, b); err != nil {
 		return
 	}
@@ -4027,7 +4035,7 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 	return
 }
 
-func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+func recordLinalgEigh(c dispatch.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.eigh", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
 		return
 	}
@@ -4050,7 +4058,7 @@ func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, up
 	return
 }
 
-func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
+func recordLinalgEigvalsh(c dispatch.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
 	}
@@ -4062,7 +4070,7 @@ func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (re
 	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
 }
 
-func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+func recordLinalgEig(c dispatch.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.eig", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
 		return
 	}
@@ -4086,7 +4094,7 @@ func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (ei
 	return
 }
 
-func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgEigvals(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
 	}
@@ -4098,7 +4106,7 @@ func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
 }
 
-func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
+func recordLinalgSvd(c dispatch.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.svd", []*tensor.Tensor{outU, outS, outVh}, a); err != nil {
 		return
 	}
@@ -4122,14 +4130,14 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 	return
 }
 
-func recordSvd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (UResult *tensor.Tensor, SResult *tensor.Tensor, VResult *tensor.Tensor, err error) {
+func recordSvd(c dispatch.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (UResult *tensor.Tensor, SResult *tensor.Tensor, VResult *tensor.Tensor, err error) {
 	if err = plain(c, "svd", []*tensor.Tensor{outU, outS, outV}, self); err != nil {
 		return
 	}
-	return aten.Composed().Svd(c, outU, outS, outV, self, some, computeUV)
+	return dispatch.Composed().Svd(c, outU, outS, outV, self, some, computeUV)
 }
 
-func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
+func recordLinalgSvdvals(c dispatch.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
 	if !recording(c, out, a) {
 		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
 	}
@@ -4141,7 +4149,7 @@ func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (resu
 	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
 
-func recordLobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+func recordLobpcg(c dispatch.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "lobpcg", "LobpcgBackward0", nil, a)
 	if err != nil {
 		return
@@ -4166,7 +4174,7 @@ func recordLobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, 
 	return
 }
 
-func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalAnd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_and", "LogicalAndBackward0", out, self)
 	if err != nil {
 		return
@@ -4176,7 +4184,7 @@ func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordLogicalOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalOr(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_or", "LogicalOrBackward0", out, self)
 	if err != nil {
 		return
@@ -4186,7 +4194,7 @@ func recordLogicalOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordLogicalXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalXor(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_xor", "LogicalXorBackward0", out, self)
 	if err != nil {
 		return
@@ -4196,7 +4204,7 @@ func recordLogicalXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordLogicalNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalNot(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_not", "LogicalNotBackward0", out, self)
 	if err != nil {
 		return
@@ -4206,7 +4214,7 @@ func recordLogicalNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordBitwiseAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseAnd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_and", "BitwiseAndBackward0", out, self)
 	if err != nil {
 		return
@@ -4216,7 +4224,7 @@ func recordBitwiseAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordBitwiseOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseOr(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_or", "BitwiseOrBackward0", out, self)
 	if err != nil {
 		return
@@ -4226,7 +4234,7 @@ func recordBitwiseOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordBitwiseXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseXor(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_xor", "BitwiseXorBackward0", out, self)
 	if err != nil {
 		return
@@ -4236,7 +4244,7 @@ func recordBitwiseXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordBitwiseNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseNot(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_not", "BitwiseNotBackward0", out, self)
 	if err != nil {
 		return
@@ -4246,7 +4254,7 @@ func recordBitwiseNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordBitwiseLeftShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseLeftShift(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_left_shift", "BitwiseLeftShiftBackward0", out, self)
 	if err != nil {
 		return
@@ -4256,7 +4264,7 @@ func recordBitwiseLeftShift(c aten.Ctx, out, self, other *tensor.Tensor) (result
 	return
 }
 
-func recordBitwiseRightShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseRightShift(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_right_shift", "BitwiseRightShiftBackward0", out, self)
 	if err != nil {
 		return
@@ -4266,7 +4274,7 @@ func recordBitwiseRightShift(c aten.Ctx, out, self, other *tensor.Tensor) (resul
 	return
 }
 
-func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMatmul(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
 	if err != nil {
 		return
@@ -4295,7 +4303,7 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mm", "MmBackward0", out, self, mat2)
 	if err != nil {
 		return
@@ -4322,7 +4330,7 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBmm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bmm", "BmmBackward0", out, self, mat2)
 	if err != nil {
 		return
@@ -4347,7 +4355,7 @@ func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMv(c dispatch.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mv", "MvBackward0", out, self, vec)
 	if err != nil {
 		return
@@ -4372,7 +4380,7 @@ func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordDot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "dot", "DotBackward0", out, self, other)
 	if err != nil {
 		return
@@ -4397,7 +4405,7 @@ func recordDot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordVdot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "vdot", "VdotBackward0", out, self, other)
 	if err != nil {
 		return
@@ -4422,16 +4430,16 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordInner(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordInner(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "inner", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Inner(c, made, self, other)
+		return dispatch.Composed().Inner(c, made, self, other)
 	})
 	named(since, either((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
 	return
 }
 
-func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordOuter(c dispatch.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "outer", "MulBackward0", out, self, vec2)
 	if err != nil {
 		return
@@ -4456,7 +4464,7 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addmm", "AddmmBackward0", out, self, mat1, mat2)
 	if err != nil {
 		return
@@ -4485,7 +4493,7 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	return
 }
 
-func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordBaddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "baddbmm", "BaddbmmBackward0", out, self, batch1, batch2)
 	if err != nil {
 		return
@@ -4512,7 +4520,7 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 	return
 }
 
-func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addbmm", "AddbmmBackward0", out, self, batch1, batch2)
 	if err != nil {
 		return
@@ -4539,7 +4547,7 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 	return
 }
 
-func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddmv(c dispatch.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addmv", "AddmvBackward0", out, self, mat, vec)
 	if err != nil {
 		return
@@ -4566,7 +4574,7 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	return
 }
 
-func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddr(c dispatch.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addr", "AddrBackward0", out, self, vec1, vec2)
 	if err != nil {
 		return
@@ -4593,34 +4601,34 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 	return
 }
 
-func recordTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
+func recordTensordot(c dispatch.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Tensordot(c, made, self, other, dims)
+		return dispatch.Composed().Tensordot(c, made, self, other, dims)
 	})
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
+func recordTensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
+		return dispatch.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
 	})
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordKron(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordKron(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "kron", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Kron(c, made, self, other)
+		return dispatch.Composed().Kron(c, made, self, other)
 	})
 	named(since, "UnsafeViewBackward0", result)
 	return
 }
 
-func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
+func recordCdist(c dispatch.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cdist", "CdistBackward0", nil, x1, x2)
 	if err != nil {
 		return
@@ -4648,7 +4656,7 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	return
 }
 
-func recordPdist(c aten.Ctx, self *tensor.Tensor, p float64) (result *tensor.Tensor, err error) {
+func recordPdist(c dispatch.Ctx, self *tensor.Tensor, p float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pdist", "PdistBackward0", nil, self)
 	if err != nil {
 		return
@@ -4671,7 +4679,7 @@ func recordPdist(c aten.Ctx, self *tensor.Tensor, p float64) (result *tensor.Ten
 	return
 }
 
-func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (result *tensor.Tensor, err error) {
+func recordNnLeakyRelu(c dispatch.Ctx, out, self *tensor.Tensor, slope float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.leaky_relu", "LeakyReluBackward0", out, self)
 	if err != nil {
 		return
@@ -4693,7 +4701,7 @@ func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (res
 	return
 }
 
-func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnPreluEach(c dispatch.Ctx, self, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.prelu_each", "PreluKernelBackward0", nil, self, weight)
 	if err != nil {
 		return
@@ -4718,7 +4726,7 @@ func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordNnPiecewiseGradient(c aten.Ctx, given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (result *tensor.Tensor, err error) {
+func recordNnPiecewiseGradient(c dispatch.Ctx, given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.piecewise_gradient", "PiecewiseGradientBackward0", nil, given, self)
 	if err != nil {
 		return
@@ -4742,7 +4750,7 @@ func recordNnPiecewiseGradient(c aten.Ctx, given, self *tensor.Tensor, low, high
 	return
 }
 
-func recordNnHardtanh(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordNnHardtanh(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.hardtanh", "HardtanhBackward0", out, self)
 	if err != nil {
 		return
@@ -4763,7 +4771,7 @@ func recordNnHardtanh(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scal
 	return
 }
 
-func recordNnRelu6(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnRelu6(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.relu6", "HardtanhBackward0", out, self)
 	if err != nil {
 		return
@@ -4784,7 +4792,7 @@ func recordNnRelu6(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordThreshold(c aten.Ctx, out, self *tensor.Tensor, limit, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordThreshold(c dispatch.Ctx, out, self *tensor.Tensor, limit, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "threshold", "ThresholdBackward0", out, self)
 	if err != nil {
 		return
@@ -4805,7 +4813,7 @@ func recordThreshold(c aten.Ctx, out, self *tensor.Tensor, limit, value dtype.Sc
 	return
 }
 
-func recordHardshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
+func recordHardshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "hardshrink", "HardshrinkBackward0", out, self)
 	if err != nil {
 		return
@@ -4826,7 +4834,7 @@ func recordHardshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (resu
 	return
 }
 
-func recordNnSoftshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
+func recordNnSoftshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.softshrink", "SoftshrinkBackward0", out, self)
 	if err != nil {
 		return
@@ -4847,7 +4855,7 @@ func recordNnSoftshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (re
 	return
 }
 
-func recordNnHardsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnHardsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.hardsigmoid", "HardsigmoidBackward0", out, self)
 	if err != nil {
 		return
@@ -4868,7 +4876,7 @@ func recordNnHardsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordNnHardswish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnHardswish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.hardswish", "HardswishBackward0", out, self)
 	if err != nil {
 		return
@@ -4889,7 +4897,7 @@ func recordNnHardswish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordNnHardswishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnHardswishGradient(c dispatch.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
 		return c.Past(tensor.Gradient).NnHardswishGradient(given, self)
 	}
@@ -4903,7 +4911,7 @@ func recordNnHardswishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *
 	})
 }
 
-func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
+func recordNnElu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.elu", "EluBackward0", out, self)
 	if err != nil {
 		return
@@ -4925,7 +4933,7 @@ func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *t
 	return
 }
 
-func recordCelu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
+func recordCelu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "celu", "CeluBackward0", out, self)
 	if err != nil {
 		return
@@ -4947,7 +4955,7 @@ func recordCelu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *te
 	return
 }
 
-func recordSelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSelu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "selu", "EluBackward0", out, self)
 	if err != nil {
 		return
@@ -4968,7 +4976,7 @@ func recordSelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordNnEluGradient(c aten.Ctx, given, self *tensor.Tensor, positive, negative, divisor float64) (result *tensor.Tensor, err error) {
+func recordNnEluGradient(c dispatch.Ctx, given, self *tensor.Tensor, positive, negative, divisor float64) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
 		return c.Past(tensor.Gradient).NnEluGradient(given, self, positive, negative, divisor)
 	}
@@ -4982,7 +4990,7 @@ func recordNnEluGradient(c aten.Ctx, given, self *tensor.Tensor, positive, negat
 	})
 }
 
-func recordNnSoftplus(c aten.Ctx, out, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
+func recordNnSoftplus(c dispatch.Ctx, out, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.softplus", "SoftplusBackward0", out, self)
 	if err != nil {
 		return
@@ -5003,7 +5011,7 @@ func recordNnSoftplus(c aten.Ctx, out, self *tensor.Tensor, beta, threshold floa
 	return
 }
 
-func recordNnLogsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnLogsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.logsigmoid", "LogSigmoidBackward0", out, self)
 	if err != nil {
 		return
@@ -5024,7 +5032,7 @@ func recordNnLogsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordNnSoftplusGradient(c aten.Ctx, given, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
+func recordNnSoftplusGradient(c dispatch.Ctx, given, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
 		return c.Past(tensor.Gradient).NnSoftplusGradient(given, self, beta, threshold)
 	}
@@ -5038,7 +5046,7 @@ func recordNnSoftplusGradient(c aten.Ctx, given, self *tensor.Tensor, beta, thre
 	})
 }
 
-func recordNnGelu(c aten.Ctx, out, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
+func recordNnGelu(c dispatch.Ctx, out, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.gelu", "GeluBackward0", out, self)
 	if err != nil {
 		return
@@ -5059,7 +5067,7 @@ func recordNnGelu(c aten.Ctx, out, self *tensor.Tensor, approximate string) (res
 	return
 }
 
-func recordNnGeluGradient(c aten.Ctx, given, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
+func recordNnGeluGradient(c dispatch.Ctx, given, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
 		return c.Past(tensor.Gradient).NnGeluGradient(given, self, approximate)
 	}
@@ -5073,7 +5081,7 @@ func recordNnGeluGradient(c aten.Ctx, given, self *tensor.Tensor, approximate st
 	})
 }
 
-func recordNnSilu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSilu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.silu", "SiluBackward0", out, self)
 	if err != nil {
 		return
@@ -5097,7 +5105,7 @@ func recordNnSilu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	return
 }
 
-func recordNnSiluGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSiluGradient(c dispatch.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
 		return c.Past(tensor.Gradient).NnSiluGradient(given, self)
 	}
@@ -5109,7 +5117,7 @@ func recordNnSiluGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tenso
 	return compose(c, "nn.silu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.siluSlope(self)) })
 }
 
-func recordNnMish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnMish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.mish", "MishBackward0", out, self)
 	if err != nil {
 		return
@@ -5130,7 +5138,7 @@ func recordNnMish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	return
 }
 
-func recordNnMishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnMishGradient(c dispatch.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
 		return c.Past(tensor.Gradient).NnMishGradient(given, self)
 	}
@@ -5142,7 +5150,7 @@ func recordNnMishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tenso
 	return compose(c, "nn.mish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.mishSlope(self)) })
 }
 
-func recordNnTanhshrink(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnTanhshrink(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.tanhshrink", "TanhshrinkBackward0", nil, self)
 	if err != nil {
 		return
@@ -5162,7 +5170,7 @@ func recordNnTanhshrink(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordNnSoftsign(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSoftsign(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.softsign", "SoftsignBackward0", nil, self)
 	if err != nil {
 		return
@@ -5182,13 +5190,13 @@ func recordNnSoftsign(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordRrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordRrelu(c dispatch.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	return into(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Rrelu(c, made, self, lower, upper, training, g)
+		return dispatch.Composed().Rrelu(c, made, self, lower, upper, training, g)
 	})
 }
 
-func recordNnAttention(c aten.Ctx, query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (resultResult *tensor.Tensor, lseResult *tensor.Tensor, err error) {
+func recordNnAttention(c dispatch.Ctx, query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (resultResult *tensor.Tensor, lseResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.attention", "ScaledDotProductFlashAttentionForCpuBackward0", nil, query, k, value, mask)
 	if err != nil {
 		return
@@ -5223,7 +5231,7 @@ func recordNnAttention(c aten.Ctx, query, k, value, mask *tensor.Tensor, causal 
 	return
 }
 
-func recordNnAttentionGradient(c aten.Ctx, given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQueryResult *tensor.Tensor, ofKeyResult *tensor.Tensor, ofValueResult *tensor.Tensor, ofMaskResult *tensor.Tensor, err error) {
+func recordNnAttentionGradient(c dispatch.Ctx, given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQueryResult *tensor.Tensor, ofKeyResult *tensor.Tensor, ofValueResult *tensor.Tensor, ofMaskResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.attention_gradient", "NotImplemented", nil, given, query, k, value, mask, result, lse)
 	if err != nil {
 		return
@@ -5233,7 +5241,7 @@ func recordNnAttentionGradient(c aten.Ctx, given, query, k, value, mask, result,
 	return
 }
 
-func recordNnConvolution(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnConvolution(c dispatch.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.convolution", "ConvolutionBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
@@ -5264,7 +5272,7 @@ func recordNnConvolution(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, s
 	return
 }
 
-func recordNnConvolutionTranspose(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnConvolutionTranspose(c dispatch.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.convolution_transpose", "ConvolutionBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
@@ -5295,7 +5303,7 @@ func recordNnConvolutionTranspose(c aten.Ctx, self, weight, bias *tensor.Tensor,
 	return
 }
 
-func recordNnConvolutionWeight(c aten.Ctx, self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnConvolutionWeight(c dispatch.Ctx, self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.convolution_weight", "ConvolutionWeightBackward0", nil, self, results)
 	if err != nil {
 		return
@@ -5324,82 +5332,82 @@ func recordNnConvolutionWeight(c aten.Ctx, self, results *tensor.Tensor, sizes, 
 	return
 }
 
-func recordDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return aten.Composed().Dropout(c, out, self, p, train, g)
+		return dispatch.Composed().Dropout(c, out, self, p, train, g)
 	}
 	return into(c, "dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Dropout(c, made, self, p, train, g)
+		return dispatch.Composed().Dropout(c, made, self, p, train, g)
 	})
 }
 
-func recordFeatureDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordFeatureDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return aten.Composed().FeatureDropout(c, out, self, p, train, g)
+		return dispatch.Composed().FeatureDropout(c, out, self, p, train, g)
 	}
 	return into(c, "feature_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FeatureDropout(c, made, self, p, train, g)
+		return dispatch.Composed().FeatureDropout(c, made, self, p, train, g)
 	})
 }
 
-func recordNnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnDropout1d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
-		return aten.Composed().NnDropout1d(c, out, self, p, training, g)
+		return dispatch.Composed().NnDropout1d(c, out, self, p, training, g)
 	}
 	return into(c, "nn.dropout1d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NnDropout1d(c, made, self, p, training, g)
+		return dispatch.Composed().NnDropout1d(c, made, self, p, training, g)
 	})
 }
 
-func recordNnDropout2d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnDropout2d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
-		return aten.Composed().NnDropout2d(c, out, self, p, training, g)
+		return dispatch.Composed().NnDropout2d(c, out, self, p, training, g)
 	}
 	return into(c, "nn.dropout2d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NnDropout2d(c, made, self, p, training, g)
+		return dispatch.Composed().NnDropout2d(c, made, self, p, training, g)
 	})
 }
 
-func recordNnDropout3d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnDropout3d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
-		return aten.Composed().NnDropout3d(c, out, self, p, training, g)
+		return dispatch.Composed().NnDropout3d(c, out, self, p, training, g)
 	}
 	return into(c, "nn.dropout3d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NnDropout3d(c, made, self, p, training, g)
+		return dispatch.Composed().NnDropout3d(c, made, self, p, training, g)
 	})
 }
 
-func recordAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return aten.Composed().AlphaDropout(c, out, self, p, train, g)
+		return dispatch.Composed().AlphaDropout(c, out, self, p, train, g)
 	}
 	return into(c, "alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().AlphaDropout(c, made, self, p, train, g)
+		return dispatch.Composed().AlphaDropout(c, made, self, p, train, g)
 	})
 }
 
-func recordFeatureAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordFeatureAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return aten.Composed().FeatureAlphaDropout(c, out, self, p, train, g)
+		return dispatch.Composed().FeatureAlphaDropout(c, out, self, p, train, g)
 	}
 	return into(c, "feature_alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().FeatureAlphaDropout(c, made, self, p, train, g)
+		return dispatch.Composed().FeatureAlphaDropout(c, made, self, p, train, g)
 	})
 }
 
-func recordNnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnLinear(c dispatch.Ctx, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "nn.linear", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NnLinear(c, made, self, weight, bias)
+		return dispatch.Composed().NnLinear(c, made, self, weight, bias)
 	})
 }
 
-func recordNnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
+func recordNnNormalize(c dispatch.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
 	return into(c, "nn.normalize", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NnNormalize(c, made, self, p, dim, eps)
+		return dispatch.Composed().NnNormalize(c, made, self, p, dim, eps)
 	})
 }
 
-func recordPixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+func recordPixelShuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pixel_shuffle", "PixelShuffleBackward0", nil, self)
 	if err != nil {
 		return
@@ -5413,7 +5421,7 @@ func recordPixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result *
 	return
 }
 
-func recordPixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+func recordPixelUnshuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pixel_unshuffle", "PixelUnshuffleBackward0", nil, self)
 	if err != nil {
 		return
@@ -5427,7 +5435,7 @@ func recordPixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result
 	return
 }
 
-func recordChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (result *tensor.Tensor, err error) {
+func recordChannelShuffle(c dispatch.Ctx, self *tensor.Tensor, groups int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "channel_shuffle", "ChannelShuffleBackward0", nil, self)
 	if err != nil {
 		return
@@ -5441,7 +5449,7 @@ func recordChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (result
 	return
 }
 
-func recordNnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
+func recordNnPadInside(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.pad_inside", "PadInsideBackward0", nil, self)
 	if err != nil {
 		return
@@ -5461,7 +5469,7 @@ func recordNnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string
 	return
 }
 
-func recordNnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
+func recordNnPadGradient(c dispatch.Ctx, given *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.pad_gradient", "PadGradientBackward0", nil, given)
 	if err != nil {
 		return
@@ -5476,7 +5484,7 @@ func recordNnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode str
 	return
 }
 
-func recordEmbedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (result *tensor.Tensor, err error) {
+func recordEmbedding(c dispatch.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "embedding", "EmbeddingBackward0", nil, weight)
 	if err != nil {
 		return
@@ -5496,7 +5504,7 @@ func recordEmbedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, 
 	return
 }
 
-func recordNnBag(c aten.Ctx, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (result *tensor.Tensor, err error) {
+func recordNnBag(c dispatch.Ctx, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.bag", "BagBackward0", nil, weight, values)
 	if err != nil {
 		return
@@ -5523,7 +5531,7 @@ func recordNnBag(c aten.Ctx, weight, crow, col, values *tensor.Tensor, x5, x6 bo
 	return
 }
 
-func recordNnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnBinaryCrossEntropyEach(c dispatch.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
 	if err != nil {
 		return
@@ -5547,7 +5555,7 @@ func recordNnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (re
 	return
 }
 
-func recordNnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnPick(c dispatch.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.pick", "NllLossBackward0", nil, self)
 	if err != nil {
 		return
@@ -5570,7 +5578,7 @@ func recordNnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tens
 	return
 }
 
-func recordNnSquaredError(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSquaredError(c dispatch.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.squared_error", "MseLossBackward0", nil, self, target)
 	if err != nil {
 		return
@@ -5595,7 +5603,7 @@ func recordNnSquaredError(c aten.Ctx, self, target *tensor.Tensor) (result *tens
 	return
 }
 
-func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale float64) (result *tensor.Tensor, err error) {
+func recordNnHuberEach(c dispatch.Ctx, self, target *tensor.Tensor, delta, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.huber_each", "HuberLossBackward0", nil, self, target)
 	if err != nil {
 		return
@@ -5620,7 +5628,7 @@ func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale flo
 	return
 }
 
-func recordNnAlignment(c aten.Ctx, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (lossesResult *tensor.Tensor, forwardResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+func recordNnAlignment(c dispatch.Ctx, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (lossesResult *tensor.Tensor, forwardResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.alignment", "CtcLossBackward0", nil, logs)
 	if err != nil {
 		return
@@ -5647,7 +5655,7 @@ func recordNnAlignment(c aten.Ctx, logs, targets *tensor.Tensor, times, labels [
 	return
 }
 
-func recordNnAlignmentGradient(c aten.Ctx, given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnAlignmentGradient(c dispatch.Ctx, given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.alignment_gradient", "NotImplemented", nil, given, logs, targets, losses, forward)
 	if err != nil {
 		return
@@ -5657,7 +5665,7 @@ func recordNnAlignmentGradient(c aten.Ctx, given, logs, targets *tensor.Tensor, 
 	return
 }
 
-func recordNnLinearLosses(c aten.Ctx, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (result *tensor.Tensor, err error) {
+func recordNnLinearLosses(c dispatch.Ctx, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.linear_losses", "LinearLossesBackward0", nil, self, linear, target, bias)
 	if err != nil {
 		return
@@ -5688,91 +5696,91 @@ func recordNnLinearLosses(c aten.Ctx, self, linear, target, bias, weight *tensor
 	return
 }
 
-func recordNativeLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
+func recordNativeLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	outResult, meanResult, rstdResult, err = aten.Composed().NativeLayerNorm(c, self, last, weight, bias, eps)
+	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeLayerNorm(c, self, last, weight, bias, eps)
 	named(since, "NativeLayerNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
-func recordLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
+func recordLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().LayerNorm(c, self, last, weight, bias, eps, x6)
+	result, err = dispatch.Composed().LayerNorm(c, self, last, weight, bias, eps, x6)
 	named(since, "NativeLayerNormBackward0", result)
 	return
 }
 
-func recordNnLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
+func recordNnLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnLayerNorm(c, self, last, weight, bias, eps)
+	result, err = dispatch.Composed().NnLayerNorm(c, self, last, weight, bias, eps)
 	named(since, "NativeLayerNormBackward0", result)
 	return
 }
 
-func recordRmsNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
+func recordRmsNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().RmsNorm(c, self, last, weight, eps)
+	result, err = dispatch.Composed().RmsNorm(c, self, last, weight, eps)
 	named(since, "MulBackward0", result)
 	return
 }
 
-func recordNativeGroupNorm(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
+func recordNativeGroupNorm(c dispatch.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	outResult, meanResult, rstdResult, err = aten.Composed().NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
+	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
 	named(since, "NativeGroupNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
-func recordGroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
+func recordGroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().GroupNorm(c, self, groups, weight, bias, eps, x6)
+	result, err = dispatch.Composed().GroupNorm(c, self, groups, weight, bias, eps, x6)
 	named(since, "NativeGroupNormBackward0", result)
 	return
 }
 
-func recordNnGroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
+func recordNnGroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnGroupNorm(c, self, groups, weight, bias, eps)
+	result, err = dispatch.Composed().NnGroupNorm(c, self, groups, weight, bias, eps)
 	named(since, "NativeGroupNormBackward0", result)
 	return
 }
 
-func recordNativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (outResult *tensor.Tensor, saveMeanResult *tensor.Tensor, saveInvstdResult *tensor.Tensor, err error) {
+func recordNativeBatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (outResult *tensor.Tensor, saveMeanResult *tensor.Tensor, saveInvstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	outResult, saveMeanResult, saveInvstdResult, err = aten.Composed().NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
+	outResult, saveMeanResult, saveInvstdResult, err = dispatch.Composed().NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 	named(since, "NativeBatchNormBackward0", outResult, saveMeanResult, saveInvstdResult)
 	return
 }
 
-func recordBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
+func recordBatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
+	result, err = dispatch.Composed().BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 	named(since, "NativeBatchNormBackward0", result)
 	return
 }
 
-func recordNnBatchNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (result *tensor.Tensor, err error) {
+func recordNnBatchNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
+	result, err = dispatch.Composed().NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 	named(since, "NativeBatchNormBackward0", result)
 	return
 }
 
-func recordInstanceNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
+func recordInstanceNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
+	result, err = dispatch.Composed().InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordNnInstanceNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (result *tensor.Tensor, err error) {
+func recordNnInstanceNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
+	result, err = dispatch.Composed().NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordNnNormalizeGroups(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+func recordNnNormalizeGroups(c dispatch.Ctx, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_groups", "NormalizeGroupsBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
@@ -5803,7 +5811,7 @@ func recordNnNormalizeGroups(c aten.Ctx, self, weight, bias *tensor.Tensor, exam
 	return
 }
 
-func recordNnNormalizeGroupsGradient(c aten.Ctx, given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
+func recordNnNormalizeGroupsGradient(c dispatch.Ctx, given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_groups_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
 	if err != nil {
 		return
@@ -5813,7 +5821,7 @@ func recordNnNormalizeGroupsGradient(c aten.Ctx, given, self, mean, rstd, weight
 	return
 }
 
-func recordNnNormalizeChannels(c aten.Ctx, self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+func recordNnNormalizeChannels(c dispatch.Ctx, self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_channels", "NormalizeChannelsBackward0", nil, self, weight, bias, mean, rstd)
 	if err != nil {
 		return
@@ -5850,7 +5858,7 @@ func recordNnNormalizeChannels(c aten.Ctx, self, weight, bias, mean, rstd *tenso
 	return
 }
 
-func recordNnNormalizeChannelsGradient(c aten.Ctx, given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
+func recordNnNormalizeChannelsGradient(c dispatch.Ctx, given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_channels_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
 	if err != nil {
 		return
@@ -5860,139 +5868,139 @@ func recordNnNormalizeChannelsGradient(c aten.Ctx, given, self, mean, rstd, weig
 	return
 }
 
-func recordMaxPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+func recordMaxPool1d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
+	result, err = dispatch.Composed().MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+func recordMaxPool2d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
+	result, err = dispatch.Composed().MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool2DWithIndicesBackward0", result)
 	return
 }
 
-func recordMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+func recordMaxPool3d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
+	result, err = dispatch.Composed().MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool3DWithIndicesBackward0", result)
 	return
 }
 
-func recordMaxPool1dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMaxPool1dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	valuesResult, indicesResult, err = dispatch.Composed().MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
-func recordNnMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool2DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool3DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordAvgPool1d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
+func recordAvgPool1d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "avg_pool1d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().AvgPool1d(c, made, self, kernel, stride, padding, ceil, includePad)
+		return dispatch.Composed().AvgPool1d(c, made, self, kernel, stride, padding, ceil, includePad)
 	})
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordNnAvgPool2d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+func recordNnAvgPool2d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "nn.avg_pool2d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NnAvgPool2d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
+		return dispatch.Composed().NnAvgPool2d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
 	})
 	named(since, "AvgPool2DBackward0", result)
 	return
 }
 
-func recordNnAvgPool3d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+func recordNnAvgPool3d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "nn.avg_pool3d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NnAvgPool3d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
+		return dispatch.Composed().NnAvgPool3d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
 	})
 	named(since, "AvgPool3DBackward0", result)
 	return
 }
 
-func recordAdaptiveAvgPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+func recordAdaptiveAvgPool1d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().AdaptiveAvgPool1d(c, self, sizes)
+	result, err = dispatch.Composed().AdaptiveAvgPool1d(c, self, sizes)
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordNnAdaptiveAvgPool2d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnAdaptiveAvgPool2d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnAdaptiveAvgPool2d(c, self, sizes)
+	result, err = dispatch.Composed().NnAdaptiveAvgPool2d(c, self, sizes)
 	named(since, "AdaptiveAvgPool2DBackward0", result)
 	return
 }
 
-func recordNnAdaptiveAvgPool3d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnAdaptiveAvgPool3d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnAdaptiveAvgPool3d(c, self, sizes)
+	result, err = dispatch.Composed().NnAdaptiveAvgPool3d(c, self, sizes)
 	named(since, "AdaptiveAvgPool3DBackward0", result)
 	return
 }
 
-func recordAdaptiveMaxPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordAdaptiveMaxPool1d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().AdaptiveMaxPool1d(c, self, sizes)
+	valuesResult, indicesResult, err = dispatch.Composed().AdaptiveMaxPool1d(c, self, sizes)
 	named(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
-func recordNnAdaptiveMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnAdaptiveMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
+	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 	named(since, "AdaptiveMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnAdaptiveMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnAdaptiveMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
+	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 	named(since, "AdaptiveMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnMaxUnpool1d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnMaxUnpool1d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
+	result, err = dispatch.Composed().NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordNnMaxUnpool2d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnMaxUnpool2d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
+	result, err = dispatch.Composed().NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 	named(since, "MaxUnpool2DBackward0", result)
 	return
 }
 
-func recordNnMaxUnpool3d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnMaxUnpool3d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
+	result, err = dispatch.Composed().NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 	named(since, "MaxUnpool3DBackward0", result)
 	return
 }
 
-func recordNnLargest(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnLargest(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.largest", "LargestBackward0", nil, self)
 	if err != nil {
 		return
@@ -6015,7 +6023,7 @@ func recordNnLargest(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, paddi
 	return
 }
 
-func recordNnLargestPlaces(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnLargestPlaces(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.largest_places", "LargestPlacesBackward0", nil, self)
 	if err != nil {
 		return
@@ -6039,7 +6047,7 @@ func recordNnLargestPlaces(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride,
 	return
 }
 
-func recordNnFractionalLargest(c aten.Ctx, self, samples *tensor.Tensor, sizes, taps []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnFractionalLargest(c dispatch.Ctx, self, samples *tensor.Tensor, sizes, taps []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.fractional_largest", "FractionalLargestBackward0", nil, self)
 	if err != nil {
 		return
@@ -6063,7 +6071,7 @@ func recordNnFractionalLargest(c aten.Ctx, self, samples *tensor.Tensor, sizes, 
 	return
 }
 
-func recordNnAddAtPlaces(c aten.Ctx, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnAddAtPlaces(c dispatch.Ctx, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.add_at_places", "AddAtPlacesBackward0", nil, given)
 	if err != nil {
 		return
@@ -6082,7 +6090,7 @@ func recordNnAddAtPlaces(c aten.Ctx, given, indices *tensor.Tensor, sizes []int6
 	return
 }
 
-func recordNnAverage(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnAverage(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.average", "AverageBackward0", nil, self)
 	if err != nil {
 		return
@@ -6105,7 +6113,7 @@ func recordNnAverage(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, paddi
 	return
 }
 
-func recordNnAverageGradient(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnAverageGradient(c dispatch.Ctx, given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.average_gradient", "AverageGradientBackward0", nil, given)
 	if err != nil {
 		return
@@ -6123,49 +6131,49 @@ func recordNnAverageGradient(c aten.Ctx, given *tensor.Tensor, sizes, taps, stri
 	return
 }
 
-func recordNnFractionalMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool2d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
+	result, err = dispatch.Composed().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool2DBackward0", result)
 	return
 }
 
-func recordNnFractionalMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnFractionalMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool3d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
+	result, err = dispatch.Composed().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool3DBackward0", result)
 	return
 }
 
-func recordNnFractionalMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = aten.Composed().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
+func recordNnUnfold(c dispatch.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnUnfold(c, self, kernel, dilation, padding, stride)
+	result, err = dispatch.Composed().NnUnfold(c, self, kernel, dilation, padding, stride)
 	named(since, "Im2ColBackward0", result)
 	return
 }
 
-func recordNnFold(c aten.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
+func recordNnFold(c dispatch.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnFold(c, self, sizes, kernel, dilation, padding, stride)
+	result, err = dispatch.Composed().NnFold(c, self, sizes, kernel, dilation, padding, stride)
 	named(since, "Col2ImBackward0", result)
 	return
 }
 
-func recordNnColumns(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
+func recordNnColumns(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.columns", "ColumnsBackward0", nil, self)
 	if err != nil {
 		return
@@ -6184,7 +6192,7 @@ func recordNnColumns(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, paddi
 	return
 }
 
-func recordNnFromColumns(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
+func recordNnFromColumns(c dispatch.Ctx, given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.from_columns", "FromColumnsBackward0", nil, given)
 	if err != nil {
 		return
@@ -6203,7 +6211,7 @@ func recordNnFromColumns(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, 
 	return
 }
 
-func recordNnRecurrence(c aten.Ctx, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (outputResult *tensor.Tensor, hnResult *tensor.Tensor, cnResult *tensor.Tensor, gatesResult *tensor.Tensor, keptResult *tensor.Tensor, err error) {
+func recordNnRecurrence(c dispatch.Ctx, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (outputResult *tensor.Tensor, hnResult *tensor.Tensor, cnResult *tensor.Tensor, gatesResult *tensor.Tensor, keptResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.recurrence", "RecurrenceBackward0", nil, x, h, cell, weight, bias)
 	if err != nil {
 		return
@@ -6243,7 +6251,7 @@ func recordNnRecurrence(c aten.Ctx, x, h, cell, weight, bias *tensor.Tensor, bat
 	return
 }
 
-func recordNnRecurrenceGradient(c aten.Ctx, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopesResult *tensor.Tensor, ofHxResult *tensor.Tensor, ofCxResult *tensor.Tensor, previousResult *tensor.Tensor, err error) {
+func recordNnRecurrenceGradient(c dispatch.Ctx, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopesResult *tensor.Tensor, ofHxResult *tensor.Tensor, ofCxResult *tensor.Tensor, previousResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.recurrence_gradient", "NotImplemented", nil, given, givenLast, givenCell, gates, kept, output, h, cell, weight)
 	if err != nil {
 		return
@@ -6253,7 +6261,7 @@ func recordNnRecurrenceGradient(c aten.Ctx, given, givenLast, givenCell, gates, 
 	return
 }
 
-func recordNnConjugate(c aten.Ctx, lengths *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnConjugate(c dispatch.Ctx, lengths *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.conjugate", "NotImplemented", nil, lengths)
 	if err != nil {
 		return
@@ -6263,7 +6271,7 @@ func recordNnConjugate(c aten.Ctx, lengths *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordNnPlaces(c aten.Ctx, counts *tensor.Tensor, sequences int64) (result *tensor.Tensor, err error) {
+func recordNnPlaces(c dispatch.Ctx, counts *tensor.Tensor, sequences int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.places", "NotImplemented", nil, counts)
 	if err != nil {
 		return
@@ -6273,7 +6281,7 @@ func recordNnPlaces(c aten.Ctx, counts *tensor.Tensor, sequences int64) (result 
 	return
 }
 
-func recordNnResampled(c aten.Ctx, self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+func recordNnResampled(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.resampled", "ResampledBackward0", nil, self)
 	if err != nil {
 		return
@@ -6288,7 +6296,7 @@ func recordNnResampled(c aten.Ctx, self *tensor.Tensor, sizes []int64, filter st
 	return
 }
 
-func recordNnResampledBack(c aten.Ctx, given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+func recordNnResampledBack(c dispatch.Ctx, given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.resampled_back", "ResampledBackBackward0", nil, given)
 	if err != nil {
 		return
@@ -6303,35 +6311,35 @@ func recordNnResampledBack(c aten.Ctx, given *tensor.Tensor, sizes []int64, filt
 	return
 }
 
-func recordGridSampler(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordGridSampler(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().GridSampler(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.Composed().GridSampler(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler2DBackward0", result)
 	return
 }
 
-func recordGridSampler2d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordGridSampler2d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().GridSampler2d(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.Composed().GridSampler2d(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler2DBackward0", result)
 	return
 }
 
-func recordGridSampler3d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordGridSampler3d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().GridSampler3d(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.Composed().GridSampler3d(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler3DBackward0", result)
 	return
 }
 
-func recordNnGridSample(c aten.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
+func recordNnGridSample(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnGridSample(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.Composed().NnGridSample(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler2DBackward0", result)
 	return
 }
 
-func recordNnSampled(c aten.Ctx, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordNnSampled(c dispatch.Ctx, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.sampled", "SampledBackward0", nil, self, grid, along)
 	if err != nil {
 		return
@@ -6359,7 +6367,7 @@ func recordNnSampled(c aten.Ctx, self, grid, along *tensor.Tensor, mode, padding
 	return
 }
 
-func recordNnSampledSpread(c aten.Ctx, given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordNnSampledSpread(c dispatch.Ctx, given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.sampled_spread", "SampledSpreadBackward0", nil, given, grid, along)
 	if err != nil {
 		return
@@ -6386,7 +6394,7 @@ func recordNnSampledSpread(c aten.Ctx, given, grid, along *tensor.Tensor, sizes 
 	return
 }
 
-func recordNnSampledSlope(c aten.Ctx, given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordNnSampledSlope(c dispatch.Ctx, given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.sampled_slope", "SampledSlopeBackward0", nil, given, self, grid, along)
 	if err != nil {
 		return
@@ -6417,7 +6425,7 @@ func recordNnSampledSlope(c aten.Ctx, given, self, grid, along *tensor.Tensor, m
 	return
 }
 
-func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDequantize(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "dequantize", "DequantizeBackward0", nil, self)
 	if err != nil {
 		return
@@ -6429,7 +6437,7 @@ func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordFakeQuantizePerTensorAffineCachemask(c aten.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
+func recordFakeQuantizePerTensorAffineCachemask(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
 	r, err := begin(c, "fake_quantize_per_tensor_affine_cachemask", "FakeQuantizePerTensorAffineCachemaskBackward0", nil, self)
 	if err != nil {
 		return
@@ -6445,7 +6453,7 @@ func recordFakeQuantizePerTensorAffineCachemask(c aten.Ctx, self *tensor.Tensor,
 	return
 }
 
-func recordFakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
+func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
 	r, err := begin(c, "fake_quantize_per_channel_affine_cachemask", "FakeQuantizePerChannelAffineCachemaskBackward0", nil, self)
 	if err != nil {
 		return
@@ -6461,7 +6469,7 @@ func recordFakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *
 	return
 }
 
-func recordRand(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRand(c dispatch.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
 	if err != nil {
 		return
@@ -6471,7 +6479,7 @@ func recordRand(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generato
 	return
 }
 
-func recordRandn(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandn(c dispatch.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randn", "RandnBackward0", out, nil)
 	if err != nil {
 		return
@@ -6481,7 +6489,7 @@ func recordRandn(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generat
 	return
 }
 
-func recordRandint(c aten.Ctx, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandint(c dispatch.Ctx, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
 	if err != nil {
 		return
@@ -6491,7 +6499,7 @@ func recordRandint(c aten.Ctx, out *tensor.Tensor, low, high int64, size []int64
 	return
 }
 
-func recordRandintHigh(c aten.Ctx, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandintHigh(c dispatch.Ctx, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
 	if err != nil {
 		return
@@ -6501,7 +6509,7 @@ func recordRandintHigh(c aten.Ctx, out *tensor.Tensor, high int64, size []int64,
 	return
 }
 
-func recordRandperm(c aten.Ctx, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandperm(c dispatch.Ctx, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randperm", "RandpermBackward0", out, nil)
 	if err != nil {
 		return
@@ -6511,7 +6519,7 @@ func recordRandperm(c aten.Ctx, out *tensor.Tensor, n int64, g *random.Generator
 	return
 }
 
-func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNormalTensors(c dispatch.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "normal", "NormalBackward0", out, mean, std)
 	if err != nil {
 		return
@@ -6530,7 +6538,7 @@ func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Ge
 	return
 }
 
-func recordNormalSize(c aten.Ctx, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordNormalSize(c dispatch.Ctx, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "normal", "NormalBackward0", out, nil)
 	if err != nil {
 		return
@@ -6540,7 +6548,7 @@ func recordNormalSize(c aten.Ctx, out *tensor.Tensor, mean, std float64, size []
 	return
 }
 
-func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordBernoulli(c dispatch.Ctx, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bernoulli", "BernoulliBackward0", out, self)
 	if err != nil {
 		return
@@ -6553,7 +6561,7 @@ func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) 
 	return
 }
 
-func recordBernoulliP(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordBernoulliP(c dispatch.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bernoulli", "BernoulliBackward0", nil, self)
 	if err != nil {
 		return
@@ -6565,7 +6573,7 @@ func recordBernoulliP(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Gene
 	return
 }
 
-func recordMultinomial(c aten.Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordMultinomial(c dispatch.Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "multinomial", "MultinomialBackward0", out, self)
 	if err != nil {
 		return
@@ -6575,7 +6583,7 @@ func recordMultinomial(c aten.Ctx, out, self *tensor.Tensor, samples int64, repl
 	return
 }
 
-func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordPoisson(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "poisson", "PoissonBackward0", nil, self)
 	if err != nil {
 		return
@@ -6587,7 +6595,7 @@ func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result
 	return
 }
 
-func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordBinomial(c dispatch.Ctx, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "binomial", "BinomialBackward0", nil, count, prob)
 	if err != nil {
 		return
@@ -6605,7 +6613,7 @@ func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator)
 	return
 }
 
-func recordStandardGamma(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordStandardGamma(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "standard_gamma", "StandardGammaBackward0", nil, self)
 	if err != nil {
 		return
@@ -6628,7 +6636,7 @@ func recordStandardGamma(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (
 	return
 }
 
-func recordStandardGammaGrad(c aten.Ctx, self, output *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordStandardGammaGrad(c dispatch.Ctx, self, output *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "standard_gamma_grad", "StandardGammaGradBackward0", nil, self, output)
 	if err != nil {
 		return
@@ -6647,7 +6655,7 @@ func recordStandardGammaGrad(c aten.Ctx, self, output *tensor.Tensor) (result *t
 	return
 }
 
-func recordSampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordSampleDirichlet(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sample_dirichlet", "SampleDirichletBackward0", nil, self)
 	if err != nil {
 		return
@@ -6670,7 +6678,7 @@ func recordSampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator)
 	return
 }
 
-func recordDirichletGrad(c aten.Ctx, x, alpha, total *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDirichletGrad(c dispatch.Ctx, x, alpha, total *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "dirichlet_grad", "DirichletGradBackward0", nil, x, alpha, total)
 	if err != nil {
 		return
@@ -6691,7 +6699,7 @@ func recordDirichletGrad(c aten.Ctx, x, alpha, total *tensor.Tensor) (result *te
 	return
 }
 
-func recordFillUniform(c aten.Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
+func recordFillUniform(c dispatch.Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	r, err := begin(c, "uniform_", "UniformBackward0", self, self)
 	if err != nil {
 		return
@@ -6704,7 +6712,7 @@ func recordFillUniform(c aten.Ctx, self *tensor.Tensor, from, to float64, g *ran
 	return
 }
 
-func recordFillNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
+func recordFillNormal(c dispatch.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	r, err := begin(c, "normal_", "NormalBackward0", self, self)
 	if err != nil {
 		return
@@ -6717,7 +6725,7 @@ func recordFillNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *ran
 	return
 }
 
-func recordFillRandom(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (err error) {
+func recordFillRandom(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (err error) {
 	r, err := begin(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
@@ -6730,7 +6738,7 @@ func recordFillRandom(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (err
 	return
 }
 
-func recordFillRandomTo(c aten.Ctx, self *tensor.Tensor, to int64, g *random.Generator) (err error) {
+func recordFillRandomTo(c dispatch.Ctx, self *tensor.Tensor, to int64, g *random.Generator) (err error) {
 	r, err := begin(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
@@ -6743,7 +6751,7 @@ func recordFillRandomTo(c aten.Ctx, self *tensor.Tensor, to int64, g *random.Gen
 	return
 }
 
-func recordFillRandomFrom(c aten.Ctx, self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
+func recordFillRandomFrom(c dispatch.Ctx, self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
 	r, err := begin(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
@@ -6756,7 +6764,7 @@ func recordFillRandomFrom(c aten.Ctx, self *tensor.Tensor, from int64, to ops.In
 	return
 }
 
-func recordFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Generator) (err error) {
+func recordFillBernoulliEach(c dispatch.Ctx, self, p *tensor.Tensor, g *random.Generator) (err error) {
 	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
@@ -6769,7 +6777,7 @@ func recordFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Gener
 	return
 }
 
-func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+func recordFillBernoulli(c dispatch.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
@@ -6782,7 +6790,7 @@ func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.G
 	return
 }
 
-func recordFillExponential(c aten.Ctx, self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
+func recordFillExponential(c dispatch.Ctx, self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
 	r, err := begin(c, "exponential_", "ExponentialBackward0", self, self)
 	if err != nil {
 		return
@@ -6795,7 +6803,7 @@ func recordFillExponential(c aten.Ctx, self *tensor.Tensor, lambda float64, g *r
 	return
 }
 
-func recordFillCauchy(c aten.Ctx, self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
+func recordFillCauchy(c dispatch.Ctx, self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
 	r, err := begin(c, "cauchy_", "CauchyBackward0", self, self)
 	if err != nil {
 		return
@@ -6808,7 +6816,7 @@ func recordFillCauchy(c aten.Ctx, self *tensor.Tensor, median, sigma float64, g 
 	return
 }
 
-func recordFillLogNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
+func recordFillLogNormal(c dispatch.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	r, err := begin(c, "log_normal_", "LogNormalBackward0", self, self)
 	if err != nil {
 		return
@@ -6821,7 +6829,7 @@ func recordFillLogNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *
 	return
 }
 
-func recordFillGeometric(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+func recordFillGeometric(c dispatch.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	r, err := begin(c, "geometric_", "GeometricBackward0", self, self)
 	if err != nil {
 		return
@@ -6834,7 +6842,7 @@ func recordFillGeometric(c aten.Ctx, self *tensor.Tensor, p float64, g *random.G
 	return
 }
 
-func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordSum(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sum", either(dim == nil, "SumBackward0", "SumBackward1"), out, self)
 	if err != nil {
 		return
@@ -6851,7 +6859,7 @@ func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, 
 	return
 }
 
-func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNansum(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nansum", "NansumBackward0", out, self)
 	if err != nil {
 		return
@@ -6873,7 +6881,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	return
 }
 
-func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordProd(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "prod", either(dim == ops.NoInt, "ProdBackward0", "ProdBackward1"), out, self)
 	if err != nil {
 		return
@@ -6897,7 +6905,7 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	return
 }
 
-func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordMean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mean", either(dim == nil, "MeanBackward0", "MeanBackward1"), out, self)
 	if err != nil {
 		return
@@ -6914,7 +6922,7 @@ func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool,
 	return
 }
 
-func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNanmean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
@@ -6928,7 +6936,7 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	})
 }
 
-func recordAny(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAny(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "any", "AnyBackward0", out, self)
 	if err != nil {
 		return
@@ -6938,7 +6946,7 @@ func recordAny(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) 
 	return
 }
 
-func recordAll(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAll(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "all", "AllBackward0", out, self)
 	if err != nil {
 		return
@@ -6948,13 +6956,13 @@ func recordAll(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) 
 	return
 }
 
-func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
+func recordStdDim(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "std", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
+		return dispatch.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
-func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
+func recordStdCorrection(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "std", "StdBackward0", out, self)
 	if err != nil {
 		return
@@ -6979,13 +6987,13 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	return
 }
 
-func recordVarDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
+func recordVarDim(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "var", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().VarDim(c, made, self, dim, unbiased, keepdim)
+		return dispatch.Composed().VarDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
-func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
+func recordVarCorrection(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "var", "VarBackward0", out, self)
 	if err != nil {
 		return
@@ -7006,7 +7014,7 @@ func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	return
 }
 
-func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (stdResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
+func recordStdMeanCorrection(c dispatch.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (stdResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
 	r, err := begin(c, "std_mean", "StdMeanBackward0", nil, self)
 	if err != nil {
 		return
@@ -7031,7 +7039,7 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	return
 }
 
-func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (varResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
+func recordVarMeanCorrection(c dispatch.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (varResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
 	r, err := begin(c, "var_mean", "VarMeanBackward0", nil, self)
 	if err != nil {
 		return
@@ -7052,7 +7060,7 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	return
 }
 
-func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
@@ -7077,13 +7085,13 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	return
 }
 
-func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNormName(c dispatch.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NormName(c, made, self, p, dim, keepdim, d)
+		return dispatch.Composed().NormName(c, made, self, p, dim, keepdim, d)
 	})
 }
 
-func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAmax(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "amax", "AmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7108,7 +7116,7 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	return
 }
 
-func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAmin(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "amin", "AminBackward0", out, self)
 	if err != nil {
 		return
@@ -7133,7 +7141,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	return
 }
 
-func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMax(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "max", "MaxBackward1", out, self)
 	if err != nil {
 		return
@@ -7157,7 +7165,7 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMaxDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "max", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7180,7 +7188,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	return
 }
 
-func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "min", "MinBackward1", out, self)
 	if err != nil {
 		return
@@ -7204,7 +7212,7 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMinDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "min", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7227,7 +7235,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	return
 }
 
-func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (minResult *tensor.Tensor, maxResult *tensor.Tensor, err error) {
+func recordAminmax(c dispatch.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (minResult *tensor.Tensor, maxResult *tensor.Tensor, err error) {
 	if err = plain(c, "aminmax", []*tensor.Tensor{outMin, outMax}, self); err != nil {
 		return
 	}
@@ -7255,7 +7263,7 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	return
 }
 
-func recordArgmax(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+func recordArgmax(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "argmax", "ArgmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7265,7 +7273,7 @@ func recordArgmax(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim boo
 	return
 }
 
-func recordArgmin(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+func recordArgmin(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "argmin", "ArgminBackward0", out, self)
 	if err != nil {
 		return
@@ -7275,7 +7283,7 @@ func recordArgmin(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim boo
 	return
 }
 
-func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFloor(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "floor", "FloorBackward0", out, self)
 	if err != nil {
 		return
@@ -7289,7 +7297,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCeil(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "ceil", "CeilBackward0", out, self)
 	if err != nil {
 		return
@@ -7303,7 +7311,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTrunc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "trunc", "TruncBackward0", out, self)
 	if err != nil {
 		return
@@ -7317,7 +7325,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
+func recordRound(c dispatch.Ctx, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
 	if err != nil {
 		return
@@ -7331,7 +7339,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	return
 }
 
-func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFrac(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "frac", "FracBackward0", out, self)
 	if err != nil {
 		return
@@ -7345,7 +7353,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordClampTensor(c dispatch.Ctx, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp", "ClampBackward0", out, self, low, high)
 	if err != nil {
 		return
@@ -7374,7 +7382,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 	return
 }
 
-func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordClamp(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp", "ClampBackward1", out, self)
 	if err != nil {
 		return
@@ -7395,7 +7403,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 	return
 }
 
-func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordClampMin(c dispatch.Ctx, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
 	if err != nil {
 		return
@@ -7421,7 +7429,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordClampMax(c dispatch.Ctx, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
 	if err != nil {
 		return
@@ -7447,7 +7455,7 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaximum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "maximum", "MaximumBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7473,7 +7481,7 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMinimum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "minimum", "MinimumBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7499,7 +7507,7 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFmax(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fmax", "FmaxBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7525,7 +7533,7 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFmin(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fmin", "FminBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7551,7 +7559,7 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRelu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "relu", "ReluBackward0", out, self)
 	if err != nil {
 		return
@@ -7571,7 +7579,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordWhere(c dispatch.Ctx, out, condition, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "where", "WhereBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7596,7 +7604,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 	return
 }
 
-func recordCumsum(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordCumsum(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cumsum", "CumsumBackward0", out, self)
 	if err != nil {
 		return
@@ -7609,7 +7617,7 @@ func recordCumsum(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType
 	return
 }
 
-func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordCumprod(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cumprod", "CumprodBackward0", out, self)
 	if err != nil {
 		return
@@ -7633,7 +7641,7 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	return
 }
 
-func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordCummax(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "cummax", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7658,7 +7666,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	return
 }
 
-func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordCummin(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "cummin", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7683,7 +7691,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	return
 }
 
-func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordLogcumsumexp(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logcumsumexp", "LogcumsumexpBackward0", out, self)
 	if err != nil {
 		return
@@ -7707,7 +7715,7 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	return
 }
 
-func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordLogsumexp(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logsumexp", "LogsumexpBackward0", out, self)
 	if err != nil {
 		return
@@ -7732,7 +7740,7 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	return
 }
 
-func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordSoftmax(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "softmax", "SoftmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7751,7 +7759,7 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	return
 }
 
-func recordNnSoftmaxGradient(c aten.Ctx, given, output *tensor.Tensor, dim int64, logarithm bool) (result *tensor.Tensor, err error) {
+func recordNnSoftmaxGradient(c dispatch.Ctx, given, output *tensor.Tensor, dim int64, logarithm bool) (result *tensor.Tensor, err error) {
 	if !recording(c, given, output) {
 		return c.Past(tensor.Gradient).NnSoftmaxGradient(given, output, dim, logarithm)
 	}
@@ -7765,7 +7773,7 @@ func recordNnSoftmaxGradient(c aten.Ctx, given, output *tensor.Tensor, dim int64
 	})
 }
 
-func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLogSoftmax(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log_softmax", "LogSoftmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7784,7 +7792,7 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	return
 }
 
-func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordSort(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7807,7 +7815,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	return
 }
 
-func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordSortStable(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7830,11 +7838,11 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	return
 }
 
-func recordMsort(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Msort(c, made, self) })
+func recordMsort(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().Msort(c, made, self) })
 }
 
-func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordTopk(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "topk", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7857,7 +7865,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	return
 }
 
-func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMedian(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "median", "MedianBackward0", nil, self)
 	if err != nil {
 		return
@@ -7880,7 +7888,7 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 	return
 }
 
-func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "median", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7903,7 +7911,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	return
 }
 
-func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNanmedian(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nanmedian", "NanmedianBackward0", nil, self)
 	if err != nil {
 		return
@@ -7926,7 +7934,7 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNanmedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "nanmedian", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7949,7 +7957,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	return
 }
 
-func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordKthvalue(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "kthvalue", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7972,7 +7980,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	return
 }
 
-func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMode(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "mode", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7995,7 +8003,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	return
 }
 
-func recordSearchsorted(c aten.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSearchsorted(c dispatch.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "searchsorted", "SearchsortedBackward0", out, sorted)
 	if err != nil {
 		return
@@ -8005,7 +8013,7 @@ func recordSearchsorted(c aten.Ctx, out, sorted, self *tensor.Tensor, outInt32, 
 	return
 }
 
-func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
+func recordBucketize(c dispatch.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bucketize", "BucketizeBackward0", out, self)
 	if err != nil {
 		return
@@ -8015,7 +8023,7 @@ func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32,
 	return
 }
 
-func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+func recordUnique(c dispatch.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "unique", either(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
 	if err != nil {
 		return
@@ -8025,7 +8033,7 @@ func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCoun
 	return
 }
 
-func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+func recordUniqueConsecutive(c dispatch.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "unique_consecutive", "UniqueConsecutiveBackward0", nil, self)
 	if err != nil {
 		return
@@ -8035,7 +8043,7 @@ func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, ret
 	return
 }
 
-func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
+func recordIsin(c dispatch.Ctx, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "isin", "IsinBackward0", out, elements)
 	if err != nil {
 		return
@@ -8045,7 +8053,7 @@ func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, inve
 	return
 }
 
-func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCsrSpmm(c dispatch.Ctx, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_spmm", "CsrSpmmBackward0", nil, values, mat)
 	if err != nil {
 		return
@@ -8072,7 +8080,7 @@ func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *t
 	return
 }
 
-func recordCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCsrSddmm(c dispatch.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_sddmm", "CsrSddmmBackward0", nil, mat1, mat2)
 	if err != nil {
 		return
@@ -8099,7 +8107,7 @@ func recordCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *t
 	return
 }
 
-func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
+func recordCsrSpgemm(c dispatch.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
 	if err != nil {
 		return
@@ -8132,7 +8140,7 @@ func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherVa
 	return
 }
 
-func recordCsrSpadd(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, sumResult *tensor.Tensor, err error) {
+func recordCsrSpadd(c dispatch.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, sumResult *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_spadd", "CsrSpaddBackward0", nil, values, otherValues)
 	if err != nil {
 		return
@@ -8163,7 +8171,7 @@ func recordCsrSpadd(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherVal
 	return
 }
 
-func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordErf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "erf", "ErfBackward0", out, self)
 	if err != nil {
 		return
@@ -8184,7 +8192,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	return
 }
 
-func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordErfc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "erfc", "ErfcBackward0", out, self)
 	if err != nil {
 		return
@@ -8205,7 +8213,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordErfinv(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "erfinv", "ErfinvBackward0", out, self)
 	if err != nil {
 		return
@@ -8226,7 +8234,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	return
 }
 
-func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLgamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "lgamma", "LgammaBackward0", out, self)
 	if err != nil {
 		return
@@ -8247,7 +8255,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	return
 }
 
-func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDigamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "digamma", "DigammaBackward0", out, self)
 	if err != nil {
 		return
@@ -8268,7 +8276,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordI0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "i0", "I0Backward0", out, self)
 	if err != nil {
 		return
@@ -8289,7 +8297,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 	return
 }
 
-func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSinc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sinc", "SincBackward0", out, self)
 	if err != nil {
 		return
@@ -8310,7 +8318,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
+func recordLogit(c dispatch.Ctx, out, self *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logit", "LogitBackward0", out, self)
 	if err != nil {
 		return
@@ -8332,7 +8340,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 	return
 }
 
-func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPolygamma(c dispatch.Ctx, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "polygamma", either(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
 	if err != nil {
 		return
@@ -8353,7 +8361,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 	return
 }
 
-func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tensor.Tensor, err error) {
+func recordMvlgamma(c dispatch.Ctx, out, self *tensor.Tensor, p int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mvlgamma", "MvlgammaBackward0", out, self)
 	if err != nil {
 		return
@@ -8374,7 +8382,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 	return
 }
 
-func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIgamma(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "igamma", "IgammaBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8400,7 +8408,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIgammac(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "igammac", "IgammacBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8426,7 +8434,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogaddexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logaddexp", "LogaddexpBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8452,7 +8460,7 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogaddexp2(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logaddexp2", "Logaddexp2Backward0", out, self, other)
 	if err != nil {
 		return
@@ -8478,7 +8486,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordXlogy(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
 	if err != nil {
 		return
@@ -8504,7 +8512,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordGcd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordGcd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "gcd", "GcdBackward0", out, self)
 	if err != nil {
 		return
@@ -8514,7 +8522,7 @@ func recordGcd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordLcm(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLcm(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "lcm", "LcmBackward0", out, self)
 	if err != nil {
 		return
@@ -8524,7 +8532,7 @@ func recordLcm(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNextafter(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nextafter", "NextafterBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8550,7 +8558,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordHeaviside(c dispatch.Ctx, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "heaviside", "NotImplemented", out, self, values)
 	if err != nil {
 		return
@@ -8560,7 +8568,7 @@ func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tens
 	return
 }
 
-func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLdexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "ldexp", "LdexpBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8589,7 +8597,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
+func recordFrexp(c dispatch.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
 	if err = plain(c, "frexp", []*tensor.Tensor{mantissa, exponent}, self); err != nil {
 		return
 	}
@@ -8611,7 +8619,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	return
 }
 
-func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (result *tensor.Tensor, err error) {
+func recordNanToNum(c dispatch.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nan_to_num", "NanToNumBackward0", out, self)
 	if err != nil {
 		return
@@ -8632,7 +8640,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 	return
 }
 
-func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDeg2rad(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "deg2rad", "Deg2RadBackward0", out, self)
 	if err != nil {
 		return
@@ -8648,7 +8656,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRad2deg(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "rad2deg", "Rad2DegBackward0", out, self)
 	if err != nil {
 		return
@@ -8664,7 +8672,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialXlog1py(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8690,7 +8698,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 	return
 }
 
-func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialZeta(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.zeta", either(self.IsWrappedNumber(), "SpecialZetaBackward1", either(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
 	if err != nil {
 		return
@@ -8716,7 +8724,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 	return
 }
 
-func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialEntr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.entr", "SpecialEntrBackward0", out, self)
 	if err != nil {
 		return
@@ -8737,7 +8745,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialErfcx(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.erfcx", "SpecialErfcxBackward0", out, self)
 	if err != nil {
 		return
@@ -8762,7 +8770,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialNdtr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.ndtr", "MulBackward1", out, self)
 	if err != nil {
 		return
@@ -8783,7 +8791,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialLogNdtr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.log_ndtr", "SpecialLogNdtrBackward0", out, self)
 	if err != nil {
 		return
@@ -8804,7 +8812,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialNdtri(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.ndtri", "SpecialNdtriBackward0", out, self)
 	if err != nil {
 		return
@@ -8824,7 +8832,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialI0e(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.i0e", "SpecialI0EBackward0", out, self)
 	if err != nil {
 		return
@@ -8849,7 +8857,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialI1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.i1", "SpecialI1Backward0", out, self)
 	if err != nil {
 		return
@@ -8874,7 +8882,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialI1e(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.i1e", "SpecialI1EBackward0", out, self)
 	if err != nil {
 		return
@@ -8899,7 +8907,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselJ0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_j0", "SpecialBesselJ0Backward0", out, self)
 	if err != nil {
 		return
@@ -8920,7 +8928,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselJ1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_j1", "SpecialBesselJ1Backward0", out, self)
 	if err != nil {
 		return
@@ -8945,7 +8953,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselY0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_y0", "SpecialBesselY0Backward0", out, self)
 	if err != nil {
 		return
@@ -8966,7 +8974,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselY1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_y1", "SpecialBesselY1Backward0", out, self)
 	if err != nil {
 		return
@@ -8991,7 +8999,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.modified_bessel_k0", "SpecialModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
@@ -9012,7 +9020,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 	return
 }
 
-func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.modified_bessel_k1", "SpecialModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
@@ -9037,7 +9045,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 	return
 }
 
-func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialScaledModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.scaled_modified_bessel_k0", "SpecialScaledModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
@@ -9062,7 +9070,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 	return
 }
 
-func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialScaledModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
@@ -9087,7 +9095,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 	return
 }
 
-func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialSphericalBesselJ0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.spherical_bessel_j0", "SpecialSphericalBesselJ0Backward0", out, self)
 	if err != nil {
 		return
@@ -9097,7 +9105,7 @@ func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (resul
 	return
 }
 
-func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialAiryAi(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.airy_ai", "SpecialAiryAiBackward0", out, self)
 	if err != nil {
 		return
@@ -9107,7 +9115,7 @@ func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialT(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_t", "SpecialChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
@@ -9117,7 +9125,7 @@ func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (re
 	return
 }
 
-func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialU(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_u", "SpecialChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
@@ -9127,7 +9135,7 @@ func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (re
 	return
 }
 
-func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialV(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_v", "SpecialChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
@@ -9137,7 +9145,7 @@ func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (re
 	return
 }
 
-func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialW(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_w", "SpecialChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
@@ -9147,7 +9155,7 @@ func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (re
 	return
 }
 
-func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialHermitePolynomialH(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.hermite_polynomial_h", "SpecialHermitePolynomialHBackward0", out, x)
 	if err != nil {
 		return
@@ -9157,7 +9165,7 @@ func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (resu
 	return
 }
 
-func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialHermitePolynomialHe(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.hermite_polynomial_he", "SpecialHermitePolynomialHeBackward0", out, x)
 	if err != nil {
 		return
@@ -9167,7 +9175,7 @@ func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (res
 	return
 }
 
-func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialLaguerrePolynomialL(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.laguerre_polynomial_l", "SpecialLaguerrePolynomialLBackward0", out, x)
 	if err != nil {
 		return
@@ -9177,7 +9185,7 @@ func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (res
 	return
 }
 
-func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialLegendrePolynomialP(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.legendre_polynomial_p", "SpecialLegendrePolynomialPBackward0", out, x)
 	if err != nil {
 		return
@@ -9187,7 +9195,7 @@ func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (res
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialT(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "SpecialShiftedChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
@@ -9197,7 +9205,7 @@ func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tens
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialU(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "SpecialShiftedChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
@@ -9207,7 +9215,7 @@ func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tens
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialV(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "SpecialShiftedChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
@@ -9217,7 +9225,7 @@ func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tens
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialW(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "SpecialShiftedChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
@@ -9227,48 +9235,48 @@ func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tens
 	return
 }
 
-func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDiff(c dispatch.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "diff", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Diff(c, made, self, n, dim, prepend, append)
+		return dispatch.Composed().Diff(c, made, self, n, dim, prepend, append)
 	})
 }
 
-func recordTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+func recordTrapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Trapezoid(c, y, dx, dim)
+	result, err = dispatch.Composed().Trapezoid(c, y, dx, dim)
 	named(since, "MulBackward1", result)
 	return
 }
 
-func recordTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordTrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().TrapezoidX(c, y, x, dim)
+	result, err = dispatch.Composed().TrapezoidX(c, y, x, dim)
 	named(since, "DivBackward1", result)
 	return
 }
 
-func recordCumulativeTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+func recordCumulativeTrapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().CumulativeTrapezoid(c, y, dx, dim)
+	result, err = dispatch.Composed().CumulativeTrapezoid(c, y, dx, dim)
 	named(since, "CumsumBackward0", result)
 	return
 }
 
-func recordCumulativeTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordCumulativeTrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().CumulativeTrapezoidX(c, y, x, dim)
+	result, err = dispatch.Composed().CumulativeTrapezoidX(c, y, x, dim)
 	named(since, "DivBackward1", result)
 	return
 }
 
-func recordCov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCov(c dispatch.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Cov(c, self, correction, fweights, aweights)
+	result, err = dispatch.Composed().Cov(c, self, correction, fweights, aweights)
 	named(since, "SqueezeBackward0", result)
 	return
 }
 
-func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
+func recordCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cross", "LinalgCrossBackward0", out, self, other)
 	if err != nil {
 		return
@@ -9294,21 +9302,21 @@ func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (resu
 	return
 }
 
-func recordTrace(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTrace(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Trace(c, self)
+	result, err = dispatch.Composed().Trace(c, self)
 	named(since, "TraceBackward0", result)
 	return
 }
 
-func recordDist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordDist(c dispatch.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().Dist(c, self, other, p)
+	result, err = dispatch.Composed().Dist(c, self, other, p)
 	named(since, "DistBackward0", result)
 	return
 }
 
-func recordBincount(c aten.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
+func recordBincount(c dispatch.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bincount", "NotImplemented", nil, self, weights)
 	if err != nil {
 		return
@@ -9318,7 +9326,7 @@ func recordBincount(c aten.Ctx, self, weights *tensor.Tensor, minlength int64) (
 	return
 }
 
-func recordHistc(c aten.Ctx, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordHistc(c dispatch.Ctx, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "histc", "HistcBackward0", out, self)
 	if err != nil {
 		return
@@ -9328,7 +9336,7 @@ func recordHistc(c aten.Ctx, out, self *tensor.Tensor, bins int64, low, high dty
 	return
 }
 
-func recordHistogram(c aten.Ctx, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
+func recordHistogram(c dispatch.Ctx, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
 	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, weight); err != nil {
 		return
 	}
@@ -9341,7 +9349,7 @@ func recordHistogram(c aten.Ctx, outHist, outEdges, self *tensor.Tensor, bins in
 	return
 }
 
-func recordHistogramEdges(c aten.Ctx, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
+func recordHistogramEdges(c dispatch.Ctx, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
 	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, bins, weight); err != nil {
 		return
 	}
@@ -9354,7 +9362,7 @@ func recordHistogramEdges(c aten.Ctx, outHist, outEdges, self, bins, weight *ten
 	return
 }
 
-func recordHistogramdd(c aten.Ctx, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
+func recordHistogramdd(c dispatch.Ctx, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "histogramdd", "NotImplemented", nil, self, weight)
 	if err != nil {
 		return
@@ -9364,7 +9372,7 @@ func recordHistogramdd(c aten.Ctx, self *tensor.Tensor, bins []int64, ranges []f
 	return
 }
 
-func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
+func recordHistogramddEdges(c dispatch.Ctx, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "histogramdd", "NotImplemented", nil, append([]*tensor.Tensor{self, weight}, bins...)...)
 	if err != nil {
 		return
@@ -9374,34 +9382,34 @@ func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tens
 	return
 }
 
-func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
+func recordQuantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "quantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
+		return dispatch.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 	named(since, "SqueezeBackward4", result)
 	return
 }
 
-func recordNanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
+func recordNanquantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "nanquantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
+		return dispatch.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 	named(since, "SqueezeBackward4", result)
 	return
 }
 
-func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordRenorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Renorm(c, made, self, p, dim, maxnorm)
+		return dispatch.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
 	named(since, "RenormBackward0", result)
 	return
 }
 
-func recordPinMemory(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPinMemory(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pin_memory", "PinMemoryBackward0", nil, self)
 	if err != nil {
 		return
@@ -9413,7 +9421,7 @@ func recordPinMemory(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 	return
 }
 
-func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordView(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "view", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9422,7 +9430,7 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 	result, err = r.c.View(self, size)
 	if r.views(err, result) {
 		size = copied(size)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
@@ -9430,7 +9438,7 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 	return
 }
 
-func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordReshape(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reshape", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9445,7 +9453,7 @@ func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tenso
 	return
 }
 
-func recordReshapeAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordReshapeAs(c dispatch.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reshape_as", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9460,7 +9468,7 @@ func recordReshapeAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordFlatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (result *tensor.Tensor, err error) {
+func recordFlatten(c dispatch.Ctx, self *tensor.Tensor, start, end int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "flatten", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9475,7 +9483,7 @@ func recordFlatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (result *t
 	return
 }
 
-func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) (result *tensor.Tensor, err error) {
+func recordUnflatten(c dispatch.Ctx, self *tensor.Tensor, dim int64, sizes []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "unflatten", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9484,7 +9492,7 @@ func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) 
 	result, err = r.c.Unflatten(self, dim, sizes)
 	if r.views(err, result) {
 		sizes = copied(sizes)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9494,7 +9502,7 @@ func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) 
 	return
 }
 
-func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRavel(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "ravel", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9509,14 +9517,14 @@ func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err er
 	return
 }
 
-func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTransposeMatrix(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "t", either(out == self, "TBackward1", "TBackward0"), out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TransposeMatrix(out, self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9527,14 +9535,14 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
+func recordTranspose(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "transpose", either(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Transpose(out, self, dim0, dim1)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9545,7 +9553,7 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 	return
 }
 
-func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordPermute(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "permute", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
@@ -9553,7 +9561,9 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 	result, err = r.c.Permute(self, dims)
 	if r.views(err, result) {
 		dims = copied(dims)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Permute(base, dims)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.Permute(base, dims))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Keep(s.c.Permute(s.consume(s.take(0)), s.inverse(dims))))
 		}
@@ -9561,21 +9571,21 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 	return
 }
 
-func recordMovedim(c aten.Ctx, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
+func recordMovedim(c dispatch.Ctx, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Movedim(self, source, destination)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Movedim(base, source, destination))
 		}, result)
 	}
 	return
 }
 
-func recordMovedimList(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (result *tensor.Tensor, err error) {
+func recordMovedimList(c dispatch.Ctx, self *tensor.Tensor, source, destination []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
@@ -9584,14 +9594,14 @@ func recordMovedimList(c aten.Ctx, self *tensor.Tensor, source, destination []in
 	if r.views(err, result) {
 		source = copied(source)
 		destination = copied(destination)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.MovedimList(base, source, destination))
 		}, result)
 	}
 	return
 }
 
-func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTransposeAll(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "T", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
@@ -9599,7 +9609,9 @@ func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeAll(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeAll(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.TransposeAll(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Keep(s.c.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
 		}
@@ -9607,7 +9619,7 @@ func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTransposeLast(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mT", "TransposeBackward0", nil, self)
 	if err != nil {
 		return
@@ -9615,7 +9627,9 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeLast(self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.TransposeLast(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.Keep(s.c.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
 		}
@@ -9623,7 +9637,7 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordAdjointMatrix(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAdjointMatrix(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).AdjointMatrix(self)
 	}
@@ -9633,7 +9647,7 @@ func recordAdjointMatrix(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	return compose(c, "H", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
-func recordAdjoint(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAdjoint(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Adjoint(self)
 	}
@@ -9643,7 +9657,7 @@ func recordAdjoint(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err 
 	return compose(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
-func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (result *tensor.Tensor, err error) {
+func recordExpand(c dispatch.Ctx, self *tensor.Tensor, size []int64, x2 bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "expand", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
@@ -9651,7 +9665,7 @@ func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (resul
 	result, err = r.c.Expand(self, size, x2)
 	if r.views(err, result) {
 		size = copied(size)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Expand(base, size, x2))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
@@ -9659,7 +9673,7 @@ func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (resul
 	return
 }
 
-func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordBroadcastTo(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "broadcast_to", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
@@ -9667,7 +9681,7 @@ func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *t
 	result, err = r.c.BroadcastTo(self, size)
 	if r.views(err, result) {
 		size = copied(size)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.BroadcastTo(base, size))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
@@ -9675,7 +9689,7 @@ func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *t
 	return
 }
 
-func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSqueeze(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
 	if err != nil {
 		return
@@ -9683,7 +9697,9 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Squeeze(out, self)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(nil, base)) }, result)
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.Squeeze(nil, base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
@@ -9692,7 +9708,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordSqueezeDim(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
 	if err != nil {
 		return
@@ -9700,7 +9716,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.SqueezeDim(out, self, dim)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9711,7 +9727,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 	return
 }
 
-func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordSqueezeDims(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
 	if err != nil {
 		return
@@ -9720,7 +9736,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 	result, err = r.c.SqueezeDims(out, self, dims)
 	if r.views(err, result) {
 		dims = copied(dims)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9731,7 +9747,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 	return
 }
 
-func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordUnsqueeze(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "unsqueeze", either(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
 	if err != nil {
 		return
@@ -9739,7 +9755,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Unsqueeze(out, self, dim)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9750,49 +9766,49 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 	return
 }
 
-func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
+func recordNarrow(c dispatch.Ctx, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "narrow", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Narrow(self, dim, start, length)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Narrow(base, dim, start, length))
 		}, result)
 	}
 	return
 }
 
-func recordSelect(c aten.Ctx, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
+func recordSelect(c dispatch.Ctx, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "select", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Select(self, dim, index)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Select(base, dim, index))
 		}, result)
 	}
 	return
 }
 
-func recordSlice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+func recordSlice(c dispatch.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "slice", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Slice(self, dim, start, end, step)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Slice(base, dim, start, end, step))
 		}, result)
 	}
 	return
 }
 
-func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
+func recordAsStrided(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "as_strided", either(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
 	if err != nil {
 		return
@@ -9804,7 +9820,7 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 	if r.views(err, result) {
 		size = copied(size)
 		stride = copied(stride)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.AsStrided(nil, base, size, stride, shifted(offset, selfOffset, base)))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9815,7 +9831,7 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 	return
 }
 
-func recordUnfold(c aten.Ctx, self *tensor.Tensor, dim, size, step int64) (result *tensor.Tensor, err error) {
+func recordUnfold(c dispatch.Ctx, self *tensor.Tensor, dim, size, step int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "unfold", "UnfoldBackward0", nil, self)
 	if err != nil {
 		return
@@ -9823,7 +9839,7 @@ func recordUnfold(c aten.Ctx, self *tensor.Tensor, dim, size, step int64) (resul
 	selfLike := likeOf(self)
 	result, err = r.c.Unfold(self, dim, size, step)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unfold(base, dim, size, step))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9833,45 +9849,47 @@ func recordUnfold(c aten.Ctx, self *tensor.Tensor, dim, size, step int64) (resul
 	return
 }
 
-func recordDiagonal(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagonal(c dispatch.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "diagonal", "DiagonalBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Diagonal(self, offset, dim1, dim2)
 	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Diagonal(base, offset, dim1, dim2))
 		}, result)
 	}
 	return
 }
 
-func recordUnbind(c aten.Ctx, self *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnbind(c dispatch.Ctx, self *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unbind", "UnbindBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Unbind(self, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
 	}
 	return
 }
 
-func recordSplit(c aten.Ctx, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
+func recordSplit(c dispatch.Ctx, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "split", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Split(self, splitSize, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Split(base, splitSize, dim) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.Split(base, splitSize, dim)
+		}, result...)
 	}
 	return
 }
 
-func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
+func recordSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "split_with_sizes", "SplitWithSizesBackward0", nil, self)
 	if err != nil {
 		return
@@ -9879,54 +9897,54 @@ func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim in
 	result, err = r.c.SplitWithSizes(self, sizes, dim)
 	if r.views(err, result...) {
 		sizes = copied(sizes)
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.SplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
+func recordChunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "chunk", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Chunk(self, chunks, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
 	}
 	return
 }
 
-func recordUnsafeChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnsafeChunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unsafe_chunk", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.UnsafeChunk(self, chunks, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeChunk(base, chunks, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordUnsafeSplit(c aten.Ctx, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnsafeSplit(c dispatch.Ctx, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unsafe_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.UnsafeSplit(self, splitSize, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeSplit(base, splitSize, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordUnsafeSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnsafeSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unsafe_split_with_sizes", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -9934,28 +9952,28 @@ func recordUnsafeSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, 
 	result, err = r.c.UnsafeSplitWithSizes(self, sizes, dim)
 	if r.views(err, result...) {
 		sizes = copied(sizes)
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeSplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
+func recordTensorSplit(c dispatch.Ctx, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TensorSplit(self, sections, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplit(base, sections, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, dim int64) (result []*tensor.Tensor, err error) {
+func recordTensorSplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -9963,26 +9981,26 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 	result, err = r.c.TensorSplitIndices(self, indices, dim)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordHsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
+func recordHsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Hsplit(self, sections)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
 	}
 	return
 }
 
-func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
+func recordHsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -9990,24 +10008,26 @@ func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 	result, err = r.c.HsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.HsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.HsplitIndices(base, indices)
+		}, result...)
 	}
 	return
 }
 
-func recordVsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
+func recordVsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Vsplit(self, sections)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
 	}
 	return
 }
 
-func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
+func recordVsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -10015,24 +10035,26 @@ func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 	result, err = r.c.VsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.VsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.VsplitIndices(base, indices)
+		}, result...)
 	}
 	return
 }
 
-func recordDsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
+func recordDsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Dsplit(self, sections)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
 	}
 	return
 }
 
-func recordDsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
+func recordDsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -10040,155 +10062,163 @@ func recordDsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 	result, err = r.c.DsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.DsplitIndices(base, indices)
+		}, result...)
 	}
 	return
 }
 
-func recordViewCopy(c aten.Ctx, out, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordViewCopy(c dispatch.Ctx, out, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ViewCopy(c, made, self, size)
+		return dispatch.Composed().ViewCopy(c, made, self, size)
 	})
 }
 
-func recordViewCopyDtype(c aten.Ctx, out, self *tensor.Tensor, dtype dtype.DType) (result *tensor.Tensor, err error) {
+func recordViewCopyDtype(c dispatch.Ctx, out, self *tensor.Tensor, dtype dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ViewCopyDtype(c, made, self, dtype)
+		return dispatch.Composed().ViewCopyDtype(c, made, self, dtype)
 	})
 }
 
-func recordExpandCopy(c aten.Ctx, out, self *tensor.Tensor, size []int64, implicit bool) (result *tensor.Tensor, err error) {
+func recordExpandCopy(c dispatch.Ctx, out, self *tensor.Tensor, size []int64, implicit bool) (result *tensor.Tensor, err error) {
 	return into(c, "expand_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ExpandCopy(c, made, self, size, implicit)
+		return dispatch.Composed().ExpandCopy(c, made, self, size, implicit)
 	})
 }
 
-func recordPermuteCopy(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordPermuteCopy(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	return into(c, "permute_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().PermuteCopy(c, made, self, dims)
+		return dispatch.Composed().PermuteCopy(c, made, self, dims)
 	})
 }
 
-func recordTransposeCopy(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
+func recordTransposeCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
 	return into(c, "transpose_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().TransposeCopy(c, made, self, dim0, dim1)
+		return dispatch.Composed().TransposeCopy(c, made, self, dim0, dim1)
 	})
 }
 
-func recordTCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().TCopy(c, made, self) })
+func recordTCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().TCopy(c, made, self) })
 }
 
-func recordSqueezeCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSqueezeCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().SqueezeCopy(c, made, self)
+		return dispatch.Composed().SqueezeCopy(c, made, self)
 	})
 }
 
-func recordSqueezeCopyDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordSqueezeCopyDim(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().SqueezeCopyDim(c, made, self, dim)
+		return dispatch.Composed().SqueezeCopyDim(c, made, self, dim)
 	})
 }
 
-func recordSqueezeCopyDims(c aten.Ctx, out, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
+func recordSqueezeCopyDims(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
 	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().SqueezeCopyDims(c, made, self, dim)
+		return dispatch.Composed().SqueezeCopyDims(c, made, self, dim)
 	})
 }
 
-func recordUnsqueezeCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordUnsqueezeCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return into(c, "unsqueeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().UnsqueezeCopy(c, made, self, dim)
+		return dispatch.Composed().UnsqueezeCopy(c, made, self, dim)
 	})
 }
 
-func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
+func recordNarrowCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
 	return into(c, "narrow_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().NarrowCopy(c, made, self, dim, start, length)
+		return dispatch.Composed().NarrowCopy(c, made, self, dim, start, length)
 	})
 }
 
-func recordSelectCopy(c aten.Ctx, out, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
+func recordSelectCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
 	return into(c, "select_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().SelectCopy(c, made, self, dim, index)
+		return dispatch.Composed().SelectCopy(c, made, self, dim, index)
 	})
 }
 
-func recordSliceCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+func recordSliceCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
 	return into(c, "slice_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().SliceCopy(c, made, self, dim, start, end, step)
+		return dispatch.Composed().SliceCopy(c, made, self, dim, start, end, step)
 	})
 }
 
-func recordAsStridedCopy(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (result *tensor.Tensor, err error) {
+func recordAsStridedCopy(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (result *tensor.Tensor, err error) {
 	return into(c, "as_strided_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().AsStridedCopy(c, made, self, size, stride, storage_offset)
+		return dispatch.Composed().AsStridedCopy(c, made, self, size, stride, storage_offset)
 	})
 }
 
-func recordUnfoldCopy(c aten.Ctx, out, self *tensor.Tensor, dimension, size, step int64) (result *tensor.Tensor, err error) {
+func recordUnfoldCopy(c dispatch.Ctx, out, self *tensor.Tensor, dimension, size, step int64) (result *tensor.Tensor, err error) {
 	return into(c, "unfold_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().UnfoldCopy(c, made, self, dimension, size, step)
+		return dispatch.Composed().UnfoldCopy(c, made, self, dimension, size, step)
 	})
 }
 
-func recordDiagonalCopy(c aten.Ctx, out, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagonalCopy(c dispatch.Ctx, out, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	return into(c, "diagonal_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().DiagonalCopy(c, made, self, offset, dim1, dim2)
+		return dispatch.Composed().DiagonalCopy(c, made, self, offset, dim1, dim2)
 	})
 }
 
-func recordDetachCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "detach_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().DetachCopy(c, made, self) })
+func recordDetachCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "detach_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.Composed().DetachCopy(c, made, self)
+	})
 }
 
-func recordViewAsRealCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsRealCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "view_as_real_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ViewAsRealCopy(c, made, self)
+		return dispatch.Composed().ViewAsRealCopy(c, made, self)
 	})
 }
 
-func recordViewAsComplexCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsComplexCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "view_as_complex_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ViewAsComplexCopy(c, made, self)
+		return dispatch.Composed().ViewAsComplexCopy(c, made, self)
 	})
 }
 
-func recordIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().IndicesCopy(c, made, self)
+		return dispatch.Composed().IndicesCopy(c, made, self)
 	})
 }
 
-func recordValuesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "values_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().ValuesCopy(c, made, self) })
+func recordValuesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "values_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.Composed().ValuesCopy(c, made, self)
+	})
 }
 
-func recordCrowIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCrowIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "crow_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().CrowIndicesCopy(c, made, self)
+		return dispatch.Composed().CrowIndicesCopy(c, made, self)
 	})
 }
 
-func recordColIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordColIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "col_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().ColIndicesCopy(c, made, self)
+		return dispatch.Composed().ColIndicesCopy(c, made, self)
 	})
 }
 
-func recordCcolIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCcolIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "ccol_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().CcolIndicesCopy(c, made, self)
+		return dispatch.Composed().CcolIndicesCopy(c, made, self)
 	})
 }
 
-func recordRowIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRowIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "row_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().RowIndicesCopy(c, made, self)
+		return dispatch.Composed().RowIndicesCopy(c, made, self)
 	})
 }
 
-func recordAliasCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "alias_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().AliasCopy(c, made, self) })
+func recordAliasCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "alias_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.Composed().AliasCopy(c, made, self)
+	})
 }

@@ -2,10 +2,10 @@
 
 package autograd
 
-import "github.com/libtensor/libtensor/engine/aten"
+import "github.com/libtensor/libtensor/engine/dispatch"
 
 func init() {
-	aten.Record(aten.Backend{
+	dispatch.Record(dispatch.Backend{
 		SetRequiresGrad:                SetRequiresGrad,
 		RequiresGrad:                   RequiresGrad,
 		IsLeaf:                         IsLeaf,

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -39,7 +39,7 @@ func (g *group) register() {
 }
 
 // RegisterMultiGradHook registers a hook that is called with the gradients of several tensors, and returns its id.
-func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
+func RegisterMultiGradHook(c dispatch.Ctx, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	const op = "register_multi_grad_hook"
 	if err := given(op, "hook", function); err != nil {
 		return 0, err

@@ -3,7 +3,7 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -31,7 +31,7 @@ func seeded(outputs, grads []*tensor.Tensor) *tensor.Level {
 }
 
 // forEach computes AutogradGrad by one backward pass for each batch element of l, through an unbatched graph.
-func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+func forEach(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
 	_, err = s.Try(func() *tensor.Tensor {
@@ -41,7 +41,7 @@ func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tenso
 				s.Check(status.NotImplementedf("autograd.grad inside vmap: outputs[%d] is batched, and other outputs are not but have batched gradients", i))
 			}
 			if grads[i] != nil {
-				seeds[i] = s.Keep(aten.Take(c, grads[i], l))
+				seeds[i] = s.Keep(dispatch.Take(c, grads[i], l))
 			}
 		}
 		columns := make([][]*tensor.Tensor, len(inputs))
@@ -64,14 +64,14 @@ func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tenso
 			var t *tensor.Tensor
 			switch {
 			case l.Size == 0:
-				t = s.Keep(aten.Take(c, inputs[i], l))
+				t = s.Keep(dispatch.Take(c, inputs[i], l))
 			case slices.Contains(column, nil):
 				made = append(made, nil)
 				continue
 			default:
 				t = s.Keep(c.Stack(nil, column, 0))
 			}
-			made = append(made, s.Keep(aten.Give("grad", c, t, l)))
+			made = append(made, s.Keep(dispatch.Give("grad", c, t, l)))
 		}
 		return nil
 	})
@@ -110,7 +110,7 @@ func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 // pushed computes AutogradGrad of tensors with tangents. A gradient is J^T v. Its tangent is J^T applied to the tangent of v, plus the
 // derivative of v^T t with respect to the inputs, where t is the tangent of the outputs, which accounts for the change of
 // the Jacobian J.
-func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+func pushed(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
 	_, err = s.Try(func() *tensor.Tensor {
@@ -118,13 +118,13 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 			if t == nil {
 				return nil
 			}
-			return s.Keep(aten.Primal(t, l))
+			return s.Keep(dispatch.Primal(t, l))
 		}
 		tangent := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == nil || l.Over() {
 				return nil
 			}
-			return s.Keep(aten.Tangent(t, l))
+			return s.Keep(dispatch.Tangent(t, l))
 		}
 		var roots, seeds, sloping, vectors []*tensor.Tensor
 		for i, t := range outputs {
@@ -166,8 +166,8 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 					value = s.Keep(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
 				}
 				value = s.densified(value)
-				slope = s.Keep(aten.Laid(c, s.densified(slope), value))
-				value = s.Keep(aten.Pair("grad", c, value, slope, l))
+				slope = s.Keep(dispatch.Laid(c, s.densified(slope), value))
+				value = s.Keep(dispatch.Pair("grad", c, value, slope, l))
 			}
 			if value == nil && !unused {
 				s.Check(unusedInput(i))

@@ -3,8 +3,8 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -114,7 +114,7 @@ func (s *steps) fill(f *filling, b *box) {
 // inPieces evaluates f, which is elementwise along the dimensions that may be divided, for blocks of self and of the tensors that are
 // broadcast to it.
 func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	if s.record || self.Numel() <= large || !launch.Known(self) {
+	if s.record || self.Numel() <= large || !backend.Known(self) {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
 	}
 	made := s.Keep(s.c.EmptyLike(self, d, tensor.NoLayout, self.Device(), shape.Preserve))
@@ -154,7 +154,7 @@ func (s *steps) piecewise(i int) bool {
 		return false
 	}
 	for _, t := range s.given {
-		if t != nil && (!launch.Known(t) || t.Parts() != nil || !slices.Equal(t.Sizes(), result.sizes())) {
+		if t != nil && (!backend.Known(t) || t.Parts() != nil || !slices.Equal(t.Sizes(), result.sizes())) {
 			return false
 		}
 	}

@@ -3,7 +3,7 @@ package autograd
 import (
 	"sync/atomic"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -12,9 +12,9 @@ import (
 // values such as (void *)1 are not valid pointers for Go's garbage collector.
 type Program interface {
 	// Call calls a tensor_callback, with the grad mode of c. The caller owns the results.
-	Call(c aten.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
-	Pack(c aten.Ctx, function, context uintptr, t *tensor.Tensor) (uintptr, error)
-	Unpack(c aten.Ctx, function, context, packed uintptr) (*tensor.Tensor, error)
+	Call(c dispatch.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
+	Pack(c dispatch.Ctx, function, context uintptr, t *tensor.Tensor) (uintptr, error)
+	Unpack(c dispatch.Ctx, function, context, packed uintptr) (*tensor.Tensor, error)
 	Watch(function, context uintptr, n tensor.Node, failed bool)
 	Delete(deleter, context uintptr)
 }

@@ -3,8 +3,8 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -18,7 +18,7 @@ var one = dtype.IntScalar(1)
 // steps evaluates the derivative formulas of a node. It owns their temporaries.
 type steps struct {
 	owner.Formula
-	c     aten.Ctx
+	c     dispatch.Ctx
 	node  *Node
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors keep their autograd metadata, so that the backward pass itself can be differentiated.

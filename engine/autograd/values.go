@@ -3,7 +3,7 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -55,14 +55,14 @@ func partsOf(t *tensor.Tensor) *tensor.Parts {
 
 // gradientOf converts the gradient of the values of t to the gradient that the caller gets: for a sparse t a sparse tensor with the indices of t.
 // Duplicate entries have the same gradient, which occurs once.
-func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func gradientOf(c dispatch.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		inner, err := gradientOf(c, w.Value, grad)
 		if err != nil || w.Level.Forward {
 			return inner, err
 		}
 		defer inner.Release()
-		return aten.Give("grad", c, inner, w.Level)
+		return dispatch.Give("grad", c, inner, w.Level)
 	}
 	p := partsOf(t)
 	if p == nil {
@@ -90,12 +90,12 @@ func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 
 // placed converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A strided t
 // accepts a COO gradient unchanged; a gradient of another layout is converted to a dense one.
-func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func placed(c dispatch.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		if w.Level.Forward {
 			return placed(c, w.Value, grad)
 		}
-		all, err := aten.Take(c, grad, w.Level)
+		all, err := dispatch.Take(c, grad, w.Level)
 		if err != nil {
 			return nil, err
 		}

@@ -3,17 +3,17 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // replay applies a view operator to another base, and returns the views that it returns.
-type replay func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error)
+type replay func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error)
 
 // shifted translates a storage offset of as_strided to another base: it returns base.Offset() + offset - from, where from was the offset of the
 // original base.
@@ -30,7 +30,7 @@ func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
 }
 
 // only returns view number i of the replayed views, and releases the others.
-func (again replay) only(c aten.Ctx, base *tensor.Tensor, i int) (*tensor.Tensor, error) {
+func (again replay) only(c dispatch.Ctx, base *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	list, err := again(c, base)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (again replay) only(c aten.Ctx, base *tensor.Tensor, i int) (*tensor.Tensor
 
 // then composes two replays: it returns view number i of next, applied to view number at of again.
 func (again replay) then(at int, next replay, i int) replay {
-	return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 		between, err := again.only(c, base, at)
 		if err != nil {
 			return nil, err
@@ -58,7 +58,7 @@ func (again replay) then(at int, next replay, i int) replay {
 // further returns the replay of t from base, where t is view number i of next, applied to the view w. If strides and offset determine the elements,
 // the result is a single as_strided, so that chains of views do not grow.
 func (w *viewed) further(t, base *tensor.Tensor, next replay, i int) replay {
-	if t.DType() == base.DType() && t.Keys() == base.Keys() && iter.Nested(t) && iter.Nested(base) {
+	if t.DType() == base.DType() && t.Keys() == base.Keys() && tensoriter.Nested(t) && tensoriter.Nested(base) {
 		return strided(t, base)
 	}
 	return w.viewFunc.then(w.index, next, i)
@@ -239,14 +239,14 @@ type place struct {
 
 func placeOf(t *tensor.Tensor) place {
 	p := place{like: likeOf(t)}
-	if !t.IsContiguous() && !iter.SelfOverlaps(t) {
+	if !t.IsContiguous() && !tensoriter.SelfOverlaps(t) {
 		p.strides = slices.Clone(t.Strides())
 	}
 	return p
 }
 
 // empty returns an uninitialized tensor with the sizes and strides of p.
-func (s *steps) empty(c aten.Ctx, p *place) *tensor.Tensor {
+func (s *steps) empty(c dispatch.Ctx, p *place) *tensor.Tensor {
 	if p.strides == nil {
 		return s.Keep(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
 	}
@@ -254,7 +254,7 @@ func (s *steps) empty(c aten.Ctx, p *place) *tensor.Tensor {
 }
 
 // laid returns a copy of t with the sizes and strides of p.
-func (s *steps) laid(c aten.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
+func (s *steps) laid(c dispatch.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
 	made := s.empty(c, p)
 	s.Check(c.Copy(made, t, false))
 	return made
@@ -276,7 +276,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 		if grads[i] == nil {
 			continue
 		}
-		if iter.SelfOverlaps(part) {
+		if tensoriter.SelfOverlaps(part) {
 			s.put(r.c, made, part, grads[i], nil, true)
 			continue
 		}
@@ -294,11 +294,11 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 }
 
 // put writes given to part, a view of made with overlapping elements, element by element, or adds it.
-func (s *steps) put(c aten.Ctx, made, part, given, only *tensor.Tensor, add bool) {
+func (s *steps) put(c dispatch.Ctx, made, part, given, only *tensor.Tensor, add bool) {
 	inner := &steps{c: c}
 	defer inner.Close()
 	if lazy := part.Lazy(); lazy != 0 { // the view is conjugated or negated
-		given, part = inner.Keep(aten.Toggled(c, given, lazy)), inner.Keep(part.WithLazy(0), nil)
+		given, part = inner.Keep(dispatch.Toggled(c, given, lazy)), inner.Keep(part.WithLazy(0), nil)
 	}
 	if made.DType() != part.DType() { // one is a real view of the other, which is complex
 		for _, t := range []**tensor.Tensor{&made, &part, &given} {
@@ -391,7 +391,7 @@ func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again repla
 	n.edges[0], n.number = whole, numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
-		return s.unview(origin, s.given, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		return s.unview(origin, s.given, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(again.only(c, base, at))
 		})
 	}
@@ -448,7 +448,7 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 	}
 	inner := s.inner
 	if i > 0 {
-		if iter.SelfOverlaps(part) {
+		if tensoriter.SelfOverlaps(part) {
 			s.Check(status.NotImplementedf("%s: the gradient of values written to a view of sizes %v and strides %v, several elements of which refer to a single memory location, is not implemented; clone() the view", n.name, part.Sizes(), part.Strides()))
 		}
 		return s.Keep(inner.Try(func() *tensor.Tensor { return n.formula(inner, i) }))
@@ -472,7 +472,7 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 	defer r.abandon()
 	made := s.laid(r.c, t, origin)
 	part := s.Keep(again.only(r.c, made, at))
-	if !iter.SelfOverlaps(part) {
+	if !tensoriter.SelfOverlaps(part) {
 		written = nil
 		s.Check(r.c.Copy(part, given, false))
 	} else {
@@ -505,12 +505,12 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 }
 
 // changed returns where a != b, except where b is NaN.
-func (s *steps) changed(c aten.Ctx, a, b *tensor.Tensor) *tensor.Tensor {
+func (s *steps) changed(c dispatch.Ctx, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(c.LogicalAnd(nil, s.Keep(c.Ne(nil, a, b)), s.Keep(c.Eq(nil, b, b))))
 }
 
 // recordDetach returns a view of self without autograd metadata.
-func recordDetach(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func recordDetach(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Past(tensor.Gradient).Detach(self)
 	if err == nil {
 		lend(t)

@@ -18,7 +18,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/library"
+	"github.com/libtensor/libtensor/engine/dynlib"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
@@ -29,16 +29,16 @@ const file = "libscipy_openblas64_.so"
 
 // openBLAS is searched for in libtensor's libs folder, in the build folder of a source tree and in the system, with 64-bit or 32-bit integers. Builds
 // differ in a prefix of the symbols, and in a suffix for 64 bits.
-var openBLAS = library.Library{
+var openBLAS = dynlib.Library{
 	Variable: Variable,
 	Files:    []string{"./" + file, "libs/" + file, "openblas/" + file, "libopenblas64_.so.0", "libopenblas64.so.0", "libopenblas.so.0"},
 	Prefixes: []string{"scipy_", ""},
 	Suffixes: []string{"64_", ""},
-	Table:    library.Table{Names: unsafe.Pointer(&C.lt_blas_names), Slots: C.lt_blas_slots, Count: C.LT_BLAS_NAMES},
+	Table:    dynlib.Table{Names: unsafe.Pointer(&C.lt_blas_names), Slots: C.lt_blas_slots, Count: C.LT_BLAS_NAMES},
 	Lacks:    "%s: it has not all of OpenBLAS's BLAS and LAPACK: no %s",
 	Ready: func() (func(), error) {
 		if C.lt_blas_open() == 0 {
-			return nil, library.Shortage("memory")
+			return nil, dynlib.Shortage("memory")
 		}
 		return func() { C.lt_blas_opened() }, nil
 	},
@@ -48,7 +48,7 @@ var openBLAS = library.Library{
 // bits until a later call succeeds.
 func available() bool {
 	found, why := openBLAS.Open()
-	if short := library.Shortage(""); errors.As(why, &short) {
+	if short := dynlib.Shortage(""); errors.As(why, &short) {
 		panic(status.Memoryf("OpenBLAS could not be opened at its first use: %v", short))
 	}
 	return found

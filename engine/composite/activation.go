@@ -3,9 +3,9 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -22,7 +22,7 @@ func floating(op string, t *tensor.Tensor) error {
 }
 
 // Prelu multiplies negative elements by a weight, or by that of their channel.
-func Prelu(c aten.Ctx, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func Prelu(c dispatch.Ctx, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "prelu"
 	if self.DType() != weight.DType() {
 		return nil, status.Runtimef("%s: weight must have the dtype of self, %v, but has %v", op, self.DType(), weight.DType())
@@ -48,7 +48,7 @@ func Prelu(c aten.Ctx, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Rrelu multiplies elements up to 0 by random numbers, one drawn for each of them, or all by the middle of the range.
-func Rrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func Rrelu(c dispatch.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "rrelu"
 	if err := floating(op, self); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func Rrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training 
 	s := within(c, op)
 	defer s.Close()
 	factors := s.Keep(c.OnesLike(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve))
-	if low := s.Binary(c.Le, self, s.Int(0)); launch.Known(self) {
+	if low := s.Binary(c.Le, self, s.Int(0)); backend.Known(self) {
 		some := s.Binary(c.MaskedSelect, low, low)
 		if s.Err != nil {
 			return nil, s.Err
@@ -86,7 +86,7 @@ func (s *scope) asElement(v float64, t *tensor.Tensor) float64 {
 }
 
 // NnGlu gates one half of a dimension by the other.
-func NnGlu(c aten.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func NnGlu(c dispatch.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	const op = "nn_glu"
 	if err := floating(op, self); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func NnGlu(c aten.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 }
 
 // NnSoftmin computes softmax(-self).
-func NnSoftmin(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func NnSoftmin(c dispatch.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "nn_softmin")
 	defer s.Close()
 	turned := s.Unary(c.Neg, self)
@@ -119,7 +119,7 @@ func NnSoftmin(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tens
 }
 
 // NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
-func NnGumbelSoftmax(c aten.Ctx, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
+func NnGumbelSoftmax(c dispatch.Ctx, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
 	s := within(c, "nn_gumbel_softmax")
 	defer s.Close()
 	s.Fail(floating(s.Op, self))

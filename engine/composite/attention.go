@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -23,7 +23,7 @@ type attention struct {
 }
 
 // NnScaledDotProductAttention returns means of values, weighted by the softmax of products of queries and keys.
-func NnScaledDotProductAttention(c aten.Ctx, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
+func NnScaledDotProductAttention(c dispatch.Ctx, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	a := attention{scope: within(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
 	defer a.Close()
 	a.check(dropout)

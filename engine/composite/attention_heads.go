@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -19,7 +19,7 @@ type heads struct {
 }
 
 // NnMultiHeadAttentionForward projects query, key and value for each head, applies scaled dot-product attention, and projects the result.
-func NnMultiHeadAttentionForward(c aten.Ctx, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
+func NnMultiHeadAttentionForward(c dispatch.Ctx, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
 	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor,
 	average, causal bool) (out, weights *tensor.Tensor, err error) {
 	h := heads{scope: within(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,

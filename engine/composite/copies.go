@@ -1,7 +1,7 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -9,12 +9,12 @@ import (
 )
 
 // AliasCopy returns a copy of self.
-func AliasCopy(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func AliasCopy(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return copyOf(c, "alias_copy", out, self.Alias(), nil)
 }
 
 // copyOf returns a row-major copy of view and releases view, or writes the elements to out. A sparse tensor is cloned with its layout.
-func copyOf(c aten.Ctx, op string, out, view *tensor.Tensor, err error) (*tensor.Tensor, error) {
+func copyOf(c dispatch.Ctx, op string, out, view *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.Keep(view, status.In(op, err))
@@ -26,7 +26,7 @@ func copyOf(c aten.Ctx, op string, out, view *tensor.Tensor, err error) (*tensor
 }
 
 // copiesOf are row-major copies of views, which it releases.
-func copiesOf(c aten.Ctx, op string, views []*tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+func copiesOf(c dispatch.Ctx, op string, views []*tensor.Tensor, err error) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.Fail(status.In(op, err))

@@ -1,7 +1,7 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -10,7 +10,7 @@ import (
 
 // Cov returns the covariance matrix of variables in rows and observations in columns. fweights are the frequencies of observations, aweights their
 // weights.
-func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
+func Cov(c dispatch.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "cov")
 	defer s.Close()
 	if s.Strided(self, fweights, aweights); s.Err != nil {
@@ -116,7 +116,7 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 }
 
 // Corrcoef returns the matrix of correlation coefficients of variables in rows and observations in columns.
-func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Corrcoef(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "corrcoef")
 	defer s.Close()
 	if s.Strided(self); s.Err != nil {

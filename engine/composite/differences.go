@@ -3,19 +3,19 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Diff returns the n-th difference of adjacent elements along dim, after prepend and append are concatenated with self.
-func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
+func Diff(c dispatch.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "diff")
 	defer s.Close()
 	if self.Dim() == 0 {
@@ -88,26 +88,26 @@ func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 }
 
 // Trapezoid integrates y along dim by the trapezoidal rule with spacing dx.
-func Trapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+func Trapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "trapezoid", y, nil, dx, dim, false)
 }
 
 // TrapezoidX is Trapezoid at the points x.
-func TrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func TrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "trapezoid", y, x, dtype.IntScalar(1), dim, false)
 }
 
 // CumulativeTrapezoid returns the running integral of y along dim.
-func CumulativeTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+func CumulativeTrapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "cumulative_trapezoid", y, nil, dx, dim, true)
 }
 
 // CumulativeTrapezoidX is CumulativeTrapezoid at the points x.
-func CumulativeTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func CumulativeTrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
 }
 
-func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
+func trapezoid(c dispatch.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	at, err := shape.WrapDim(op, dim, y.Dim())
@@ -198,7 +198,7 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 }
 
 // Cross returns the cross product of vectors of three elements along dim, the first dimension of size 3 by default.
-func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
+func Cross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "cross")
 	defer s.Close()
 	if s.Strided(self, other); s.Err != nil {
@@ -223,7 +223,7 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 		return nil, status.Runtimef("cross: inputs dimension %d must have length 3, got %v and %v", at, self.Sizes(), other.Sizes())
 	}
 	if self.Device() != other.Device() {
-		return nil, iter.TwoDevices("cross", self.Device(), other.Device())
+		return nil, tensoriter.TwoDevices("cross", self.Device(), other.Device())
 	}
 	if dim.IsNone() {
 		if err := warning.CrossDim.Of("cross", "without dim the first dimension of size 3 is taken, which is %d here; give dim, or use linalg.cross, which takes the last", at); err != nil {
@@ -258,7 +258,7 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 }
 
 // Trace returns the sum of a matrix's diagonal.
-func Trace(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Trace(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 2 {
 		return nil, status.Runtimef("trace: expected a matrix, but got tensor with dim %d", self.Dim())
 	}
@@ -271,7 +271,7 @@ func Trace(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Dist returns the p-norm of self - other.
-func Dist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+func Dist(c dispatch.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "dist")
 	defer s.Close()
 	d := s.Sub(self, other)

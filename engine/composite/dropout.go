@@ -3,13 +3,13 @@ package composite
 import (
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // dropping is one of the operators that leave elements out at random: each by itself, or whole channels; with others scaled up, or with
@@ -20,7 +20,7 @@ type dropping struct {
 }
 
 // drop returns self itself where nothing is left out.
-func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func (k dropping) drop(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if !(p >= 0 && p <= 1) {
 		wrong := status.Valuef
 		if math.IsNaN(p) {
@@ -32,7 +32,7 @@ func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bo
 		if out == nil {
 			return self.Alias(), nil
 		}
-		return out, iter.Writable(k.op, out)
+		return out, tensoriter.Writable(k.op, out)
 	}
 	d := self.DType()
 	switch {
@@ -74,27 +74,27 @@ func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bo
 }
 
 // Dropout leaves elements out, and scales the others up.
-func Dropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func Dropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "dropout"}.drop(c, out, self, p, train, g)
 }
 
 // FeatureDropout leaves channels out, and scales the others up.
-func FeatureDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func FeatureDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "feature_dropout", channels: true}.drop(c, out, self, p, train, g)
 }
 
 // AlphaDropout puts the least value of selu in the place of elements.
-func AlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func AlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "alpha_dropout", alpha: true}.drop(c, out, self, p, train, g)
 }
 
 // FeatureAlphaDropout puts the least value of selu in the place of channels.
-func FeatureAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func FeatureAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "feature_alpha_dropout", channels: true, alpha: true}.drop(c, out, self, p, train, g)
 }
 
 // NnDropout1d leaves channels of sequences out.
-func NnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func NnDropout1d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "nn_dropout1d"
 	if n := self.Dim(); n != 2 && n != 3 {
 		return nil, status.Runtimef("%s: Expected 2D or 3D input, but received a %dD input of sizes %v", op, n, self.Sizes())
@@ -103,17 +103,17 @@ func NnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool,
 }
 
 // NnDropout2d leaves channels of images out.
-func NnDropout2d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func NnDropout2d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropImage(c, "nn_dropout2d", out, self, p, training, false, g)
 }
 
 // NnDropout3d leaves channels of volumes out.
-func NnDropout3d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func NnDropout3d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropImage(c, "nn_dropout3d", out, self, p, training, self.Dim() != 5, g)
 }
 
 // dropImage leaves channels out of one example or of several.
-func dropImage(c aten.Ctx, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (*tensor.Tensor, error) {
+func dropImage(c dispatch.Ctx, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (*tensor.Tensor, error) {
 	k := dropping{op: op, channels: true}
 	if !single || !training || p == 0 {
 		return k.drop(c, out, self, p, training, g)

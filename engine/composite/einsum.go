@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -236,7 +236,7 @@ func (s *scope) ordered(f factor) factor {
 }
 
 // Einsum sums products of the operands' elements by an equation of subscripts, such as "bij,bjk->bik".
-func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
+func Einsum(c dispatch.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if len(operands) == 0 {
 		return nil, status.Valuef("einsum: must provide at least one operand")
 	}

@@ -3,9 +3,9 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -87,7 +87,7 @@ func (b *bags) widths() *tensor.Tensor {
 
 // extremes returns the smallest and the largest element of a vector; known is false for an empty one or one without data.
 func (s *scope) extremes(t *tensor.Tensor) (least, most int64, known bool) {
-	if s.Err != nil || t.Numel() == 0 || !launch.Known(t) {
+	if s.Err != nil || t.Numel() == 0 || !backend.Known(t) {
 		return 0, 0, false
 	}
 	low, high := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.C.Aminmax(nil, nil, t, ops.NoInt, false) })
@@ -148,7 +148,7 @@ func (b *bags) without(padding int64) {
 		return
 	}
 	mask := b.Binary(b.C.Ne, b.indices, b.Int(padding))
-	if b.Err != nil || !launch.Known(mask) {
+	if b.Err != nil || !backend.Known(mask) {
 		return
 	}
 	kept := b.Step(func() (*tensor.Tensor, error) { return b.C.Nonzero(nil, mask) })
@@ -242,7 +242,7 @@ func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
 }
 
 // EmbeddingBag combines rows of a matrix in bags.
-func EmbeddingBag(c aten.Ctx, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
+func EmbeddingBag(c dispatch.Ctx, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
 	b := &bags{scope: within(c, "embedding_bag")}
 	defer b.Close()
 	b.bagged(weight, indices, offsets, values, mode, last)
@@ -285,7 +285,7 @@ func EmbeddingBag(c aten.Ctx, weight, indices, offsets *tensor.Tensor, byFrequen
 }
 
 // NnEmbeddingBag reduces bags of rows of a matrix. With maxNorm, it first renormalizes the rows in place.
-func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
+func NnEmbeddingBag(c dispatch.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
 	const op = "nn_embedding_bag"
 	number := slices.Index([]string{"sum", "mean", "max"}, mode)
 	switch {
@@ -340,7 +340,7 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 }
 
 // NnBag returns a product of a sparse matrix.
-func NnBag(c aten.Ctx, weight, crow, col, values *tensor.Tensor, _, _ bool) (*tensor.Tensor, error) {
+func NnBag(c dispatch.Ctx, weight, crow, col, values *tensor.Tensor, _, _ bool) (*tensor.Tensor, error) {
 	t, err := c.CsrSpmm(crow, col, values, weight)
 	return only("embedding_bag", t, err)
 }

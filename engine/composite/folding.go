@@ -3,14 +3,14 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // NnUnfold returns the sliding windows of images as columns (im2col).
-func NnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+func NnUnfold(c dispatch.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	p := pooling{scope: within(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
 	defer p.Close()
 	p.expand()
@@ -32,7 +32,7 @@ func NnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride
 }
 
 // NnFold adds columns up to images.
-func NnFold(c aten.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+func NnFold(c dispatch.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	const op = "nn_fold"
 	p := pooling{scope: within(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
 	defer p.Close()

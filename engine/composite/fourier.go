@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -23,7 +23,7 @@ type fourier struct {
 }
 
 // oneDim is a call for one dimension.
-func oneDim(c aten.Ctx, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
+func oneDim(c dispatch.Ctx, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
 	f := &fourier{scope: within(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
 	if self.Dim() == 0 {
 		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dim)
@@ -38,7 +38,7 @@ func oneDim(c aten.Ctx, op string, out, self *tensor.Tensor, n ops.Int, dim int6
 }
 
 // manyDims is a call for several dimensions.
-func manyDims(c aten.Ctx, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
+func manyDims(c dispatch.Ctx, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
 	f := &fourier{scope: within(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
 	return f, f.arrange()
 }

@@ -3,7 +3,7 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
@@ -11,24 +11,24 @@ import (
 )
 
 // NnFractionalMaxPool2d returns the largest element of each of windows of images that begin at random.
-func NnFractionalMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NnFractionalMaxPool2d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool2d", 2, self, kernel, sizes, ratios, samples, g)
 	return alone(values, indices, err)
 }
 
 // NnFractionalMaxPool3d is NnFractionalMaxPool2d of volumes.
-func NnFractionalMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NnFractionalMaxPool3d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool3d", 3, self, kernel, sizes, ratios, samples, g)
 	return alone(values, indices, err)
 }
 
 // NnFractionalMaxPool2dWithIndices returns NnFractionalMaxPool2d and the positions of the elements.
-func NnFractionalMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func NnFractionalMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool2d_with_indices", 2, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool3dWithIndices returns NnFractionalMaxPool3d and the positions of the elements.
-func NnFractionalMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func NnFractionalMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool3d_with_indices", 3, self, kernel, sizes, ratios, samples, g)
 }
 
@@ -43,7 +43,7 @@ func alone(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	return values, nil
 }
 
-func fractionalMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func fractionalMaxPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	if !self.DType().IsFloatingPoint() {
 		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
 	}

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -14,15 +14,15 @@ import (
 
 // fused is a call that updates lists of parameters, their gradients and their states at once.
 type fused struct {
-	c     aten.Ctx
+	c     dispatch.Ctx
 	op    string
 	rows  [][5]*tensor.Tensor
-	parts []launch.Update
+	parts []backend.Update
 	skip  bool // a gradient was not finite
 }
 
 // fuse checks the lists and reads the results of a gradient scaler. all has the fields that every part shares.
-func fuse(c aten.Ctx, op string, all launch.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
+func fuse(c dispatch.Ctx, op string, all backend.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
 	f := &fused{c: c, op: op, rows: make([][5]*tensor.Tensor, len(lists[0]))}
 	for _, list := range lists {
 		if err := f.sameLength(list); err != nil {
@@ -70,9 +70,9 @@ func (f *fused) sameLength(list []*tensor.Tensor) error {
 // differentiated.
 func (f *fused) check(t *tensor.Tensor, written bool) error {
 	if key := t.Keys() &^ tensor.Gradient; key != 0 {
-		return aten.Refused(f.op, key&-key)
+		return dispatch.Refused(f.op, key&-key)
 	}
-	if t.Device() != device.Host && launch.Known(t) {
+	if t.Device() != device.Host && backend.Known(t) {
 		return status.NotImplementedf("%s: tensors must be on the CPU, but one is on %v", f.op, t.Device())
 	}
 	if !written || !f.c.Recording() {
@@ -86,7 +86,7 @@ func (f *fused) check(t *tensor.Tensor, written bool) error {
 
 // number reads a tensor of one element, which is 1 on the meta device.
 func (f *fused) number(t *tensor.Tensor) (float64, error) {
-	if !launch.Known(t) {
+	if !backend.Known(t) {
 		return 1, nil
 	}
 	n, err := f.c.Item(t)
@@ -97,7 +97,7 @@ func (f *fused) number(t *tensor.Tensor) (float64, error) {
 }
 
 // steps calls set with the count of steps of each parameter.
-func (f *fused) steps(counts []*tensor.Tensor, set func(p *launch.Update, step float64)) error {
+func (f *fused) steps(counts []*tensor.Tensor, set func(p *backend.Update, step float64)) error {
 	if err := f.sameLength(counts); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (f *fused) run() error {
 	for i, row := range f.rows {
 		for k, t := range row {
 			if t != nil && (k != 1 || f.parts[i].Scale != 1) {
-				aten.Wrote(nil, t)
+				dispatch.Wrote(nil, t)
 			}
 		}
 	}
@@ -137,8 +137,8 @@ func toInt(b bool) int32 {
 }
 
 // FusedSgd updates parameters by stochastic gradient descent.
-func FusedSgd(c aten.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
-	all := launch.Update{Kind: launch.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
+func FusedSgd(c dispatch.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
+	all := backend.Update{Kind: backend.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
 	lists := [][]*tensor.Tensor{self, grads}
 	if momentum != 0 {
 		if len(momentumBufferList) == 0 {
@@ -154,19 +154,19 @@ func FusedSgd(c aten.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weig
 }
 
 // FusedAdam updates parameters by Adam.
-func FusedAdam(c aten.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adam_", launch.Update{Kind: launch.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+func FusedAdam(c dispatch.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	return fusedAdam(c, "_fused_adam_", backend.Update{Kind: backend.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // FusedAdamw updates parameters by AdamW.
-func FusedAdamw(c aten.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adamw_", launch.Update{Kind: launch.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+func FusedAdamw(c dispatch.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	return fusedAdam(c, "_fused_adamw_", backend.Update{Kind: backend.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // fusedAdam has the parameters, gradients, and the states in lists.
-func fusedAdam(c aten.Ctx, op string, all launch.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
+func fusedAdam(c dispatch.Ctx, op string, all backend.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
 	needed := 4
 	if amsgrad {
 		needed = 5
@@ -175,7 +175,7 @@ func fusedAdam(c aten.Ctx, op string, all launch.Update, lr float64, amsgrad boo
 	if err != nil {
 		return err
 	}
-	err = f.steps(steps, func(p *launch.Update, step float64) {
+	err = f.steps(steps, func(p *backend.Update, step float64) {
 		p.Step, p.Root = lr/(1-math.Pow(p.Beta1, step)), math.Sqrt(1-math.Pow(p.Beta2, step))
 	})
 	if err != nil {
@@ -185,12 +185,12 @@ func fusedAdam(c aten.Ctx, op string, all launch.Update, lr float64, amsgrad boo
 }
 
 // FusedAdagrad updates parameters by Adagrad.
-func FusedAdagrad(c aten.Ctx, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	f, err := fuse(c, "_fused_adagrad_", launch.Update{Kind: launch.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
+func FusedAdagrad(c dispatch.Ctx, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	f, err := fuse(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
 	if err != nil {
 		return err
 	}
-	err = f.steps(stateSteps, func(p *launch.Update, step float64) { p.Step = lr / (1 + (step-1)*lrDecay) })
+	err = f.steps(stateSteps, func(p *backend.Update, step float64) { p.Step = lr / (1 + (step-1)*lrDecay) })
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,10 @@
 
 package composite
 
-import "github.com/libtensor/libtensor/engine/aten"
+import "github.com/libtensor/libtensor/engine/dispatch"
 
 func init() {
-	aten.Compose(aten.Backend{
+	dispatch.Compose(dispatch.Backend{
 		LinspaceTensorTensor:             LinspaceTensorTensor,
 		LinspaceTensorScalar:             LinspaceTensorScalar,
 		LinspaceScalarTensor:             LinspaceScalarTensor,

@@ -3,7 +3,7 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -13,7 +13,7 @@ import (
 // Gradient estimates the derivatives of samples along each of dims (by default all) with one spacing, by default 1: central differences inside,
 // one-sided differences of order edgeOrder, 1 or 2, at the edges. After B. Fornberg, Generation of Finite Difference Formulas on Arbitrarily Spaced
 // Grids (1988).
-func Gradient(c aten.Ctx, self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func Gradient(c dispatch.Ctx, self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if spacing.IsNone() {
 		spacing = dtype.IntScalar(1)
 	}
@@ -23,14 +23,14 @@ func Gradient(c aten.Ctx, self *tensor.Tensor, spacing dtype.Scalar, dims []int6
 }
 
 // GradientScalars is Gradient with a distance for each dimension.
-func GradientScalars(c aten.Ctx, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func GradientScalars(c dispatch.Ctx, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	return gradient(c, self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		return s.evenGradient(t, at, spacing[i], edgeOrder)
 	})
 }
 
 // GradientTensors is Gradient with the coordinates of the samples given for each dimension.
-func GradientTensors(c aten.Ctx, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func GradientTensors(c dispatch.Ctx, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	return gradient(c, self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
@@ -41,7 +41,7 @@ func GradientTensors(c aten.Ctx, self *tensor.Tensor, spacing []*tensor.Tensor, 
 	})
 }
 
-func gradient(c aten.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
+func gradient(c dispatch.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
 	const op = "gradient"
 	switch {
 	case !self.DType().IsSigned():

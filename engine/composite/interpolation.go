@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
@@ -31,26 +31,26 @@ var resamplings = map[string]interpolating{
 }
 
 // NnInterpolate returns images other sizes.
-func NnInterpolate(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+func NnInterpolate(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_interpolate", self, sizes, scales, mode, alignCorners, recompute, antialias)
 }
 
 // NnUpsample is NnInterpolate by its older name.
-func NnUpsample(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func NnUpsample(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_upsample", self, sizes, scales, mode, alignCorners, ops.NoBool, false)
 }
 
 // NnUpsampleNearest is NnInterpolate with the nearest elements.
-func NnUpsampleNearest(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+func NnUpsampleNearest(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_upsample_nearest", self, sizes, scales, "nearest", ops.NoBool, ops.NoBool, false)
 }
 
 // NnUpsampleBilinear is NnInterpolate with lines between the corners.
-func NnUpsampleBilinear(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+func NnUpsampleBilinear(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_upsample_bilinear", self, sizes, scales, "bilinear", ops.True, ops.NoBool, false)
 }
 
-func interpolate(c aten.Ctx, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+func interpolate(c dispatch.Ctx, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	of, known := resamplings[mode]
 	n := self.Dim() - 2
 	switch {

@@ -3,32 +3,32 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Atleast1d returns a zero-dim tensor one dimension.
-func Atleast1d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Atleast1d(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_1d", self, 1)
 }
 
 // Atleast2d returns tensors of fewer dimensions leading ones.
-func Atleast2d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Atleast2d(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_2d", self, 2)
 }
 
 // Atleast3d returns a vector a leading and a trailing dimension, a matrix a trailing one.
-func Atleast3d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Atleast3d(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_3d", self, 3)
 }
 
-func atLeast(c aten.Ctx, op string, self *tensor.Tensor, dims int) (*tensor.Tensor, error) {
+func atLeast(c dispatch.Ctx, op string, self *tensor.Tensor, dims int) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	return s.result(nil, s.atLeast(self, dims))
@@ -50,21 +50,21 @@ func (s *scope) atLeast(t *tensor.Tensor, dims int) *tensor.Tensor {
 }
 
 // Atleast1dSequence is Atleast1d of every tensor.
-func Atleast1dSequence(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func Atleast1dSequence(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eachAtLeast(c, "atleast_1d", tensors, 1)
 }
 
 // Atleast2dSequence is Atleast2d of every tensor.
-func Atleast2dSequence(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func Atleast2dSequence(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eachAtLeast(c, "atleast_2d", tensors, 2)
 }
 
 // Atleast3dSequence is Atleast3d of every tensor.
-func Atleast3dSequence(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func Atleast3dSequence(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eachAtLeast(c, "atleast_3d", tensors, 3)
 }
 
-func eachAtLeast(c aten.Ctx, op string, tensors []*tensor.Tensor, dims int) ([]*tensor.Tensor, error) {
+func eachAtLeast(c dispatch.Ctx, op string, tensors []*tensor.Tensor, dims int) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	return s.GiveAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, dims) }))
@@ -80,7 +80,7 @@ func (s *scope) each(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor
 }
 
 // joined concatenates the results of view along the dimension that the first of them determines, and writes them to out.
-func joined(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (*tensor.Tensor, error) {
+func joined(c dispatch.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (*tensor.Tensor, error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
@@ -91,24 +91,24 @@ func joined(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor,
 }
 
 // Hstack concatenates tensors horizontally.
-func Hstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func Hstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "hstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 1) }, func(first *tensor.Tensor) int64 {
 		return int64(min(first.Dim()-1, 1))
 	})
 }
 
 // Vstack joins tensors below each other.
-func Vstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func Vstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "vstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 2) }, along(0))
 }
 
 // Dstack joins tensors along the third dimension.
-func Dstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func Dstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "dstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 3) }, along(2))
 }
 
 // ColumnStack concatenates tensors along dimension 1; those of fewer than two dimensions are columns.
-func ColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func ColumnStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "column_stack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor {
 		if t.Dim() > 1 {
 			return t
@@ -122,7 +122,7 @@ func along(dim int64) func(*tensor.Tensor) int64 {
 }
 
 // BroadcastTensors expands all tensors to their common shape; those that have it stay themselves.
-func BroadcastTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func BroadcastTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := within(c, "broadcast_tensors")
 	defer s.Close()
 	var sizes []int64
@@ -141,7 +141,7 @@ func BroadcastTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, e
 }
 
 // Meshgrid expands vectors to the coordinates of a grid; indexing xy swaps the first two dimensions.
-func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+func Meshgrid(c dispatch.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	const op = "meshgrid"
 	if len(tensors) == 0 {
 		return nil, status.Runtimef("%s: expects a non-empty list of tensors", op)
@@ -184,7 +184,7 @@ func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.
 }
 
 // CartesianProd lists all combinations of one element of each vector.
-func CartesianProd(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func CartesianProd(c dispatch.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	for _, t := range tensors {
 		if t.Dim() != 1 {
 			return nil, status.Runtimef("cartesian_prod: expect a 1D vector, but got shape %v", t.Sizes())
@@ -204,7 +204,7 @@ func CartesianProd(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // BlockDiag puts matrices on the diagonal of a matrix of zeros.
-func BlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func BlockDiag(c dispatch.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "block_diag"
 	for i, t := range tensors {
 		if t.Dim() > 2 {
@@ -222,7 +222,7 @@ func BlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	dev, err := iter.Device(op, views...)
+	dev, err := tensoriter.Device(op, views...)
 	if err != nil {
 		return nil, err
 	}

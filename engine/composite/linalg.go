@@ -1,8 +1,8 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -14,7 +14,7 @@ func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.
 		made[i] = s.ForOutput(made[i], out)
 	}
 	r, err = ops.Finish(&s.Scope, names, outs, made...)
-	aten.Wrote(err, outs...)
+	dispatch.Wrote(err, outs...)
 	return r, err
 }
 
@@ -22,7 +22,7 @@ func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.
 func (s *scope) finishedCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	t = s.ForOutput(t, out)
 	r, err := ops.FinishCast(&s.Scope, out, t)
-	aten.Wrote(err, out)
+	dispatch.Wrote(err, out)
 	return r, err
 }
 

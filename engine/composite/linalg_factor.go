@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -13,16 +13,16 @@ import (
 )
 
 // LinalgCholesky returns the Cholesky factor of matrices that have one.
-func LinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func LinalgCholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	return choleskyOf(c, "linalg.cholesky", out, self, upper)
 }
 
 // Cholesky is LinalgCholesky.
-func Cholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func Cholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	return choleskyOf(c, "cholesky", out, self, upper)
 }
 
-func choleskyOf(c aten.Ctx, op string, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func choleskyOf(c dispatch.Ctx, op string, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	l, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
@@ -34,7 +34,7 @@ func choleskyOf(c aten.Ctx, op string, out, self *tensor.Tensor, upper bool) (*t
 }
 
 // LinalgLuFactor factors A = P L U for matrices that can be solved with.
-func LinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLuFactor(c dispatch.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "linalg.lu_factor")
 	defer s.Close()
 	lu, pivots, info := s.factors(a, pivot)
@@ -44,7 +44,7 @@ func LinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) 
 }
 
 // Lu is LinalgLuFactorEx without errors for singular matrices.
-func Lu(c aten.Ctx, a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor, err error) {
+func Lu(c dispatch.Ctx, a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor, err error) {
 	lu, pivots, info, err = c.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
 	return lu, pivots, info, status.In("lu", err)
 }
@@ -56,7 +56,7 @@ func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.
 }
 
 // LinalgLu factors A = P L U.
-func LinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLu(c dispatch.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "linalg.lu")
 	defer s.Close()
 	lu, pivots, _ := s.factors(a, pivot)
@@ -71,7 +71,7 @@ func LinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tens
 }
 
 // LuUnpack unpacks the results of LinalgLuFactor.
-func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LuUnpack(c dispatch.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	const op = "lu_unpack"
 	if err := cmp.Or(ops.CheckMatrices(op, "LU_data", lu), ops.CheckPivots(op, "LU_pivots", lu, pivots)); err != nil {
 		return nil, nil, nil, err
@@ -108,7 +108,7 @@ func (s *scope) permutation(pivots *tensor.Tensor, n int64) *tensor.Tensor {
 }
 
 // LinalgLdlFactor factors A = L D L^T for matrices that can be solved with.
-func LinalgLdlFactor(c aten.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLdlFactor(c dispatch.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "linalg.ldl_factor")
 	defer s.Close()
 	ld, pivots, info := s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
@@ -120,7 +120,7 @@ func LinalgLdlFactor(c aten.Ctx, outLD, outPivots, self *tensor.Tensor, hermitia
 }
 
 // Qr factors A = Q R, reduced if some is set.
-func Qr(c aten.Ctx, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func Qr(c dispatch.Ctx, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "qr")
 	defer s.Close()
 	mode := "complete"
@@ -133,7 +133,7 @@ func Qr(c aten.Ctx, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor,
 }
 
 // Svd factors A = U diag(S) V^H.
-func Svd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func Svd(c dispatch.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "svd")
 	defer s.Close()
 	if err := ops.CheckMatrices(s.Op, "input", self); err != nil {
@@ -182,7 +182,7 @@ func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
 
 // LinalgMatrixSqrth computes the square root of positive semidefinite Hermitian matrices. Negative eigenvalues from rounding, as rank-deficient
 // matrices have them, count as 0.
-func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgMatrixSqrth(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_sqrth")
 	defer s.Close()
 	values, vectors := s.spectrum(s.wideEnough(self))
@@ -191,7 +191,7 @@ func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, er
 }
 
 // Lyapunov returns the X of H X + X H = G for a Hermitian H without negative eigenvalues.
-func Lyapunov(c aten.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
+func Lyapunov(c dispatch.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "lyapunov"
 	if err := ops.CheckSquare(op, "H", h); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func Lyapunov(c aten.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.
-func LinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgPolar(c dispatch.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.polar"
 	if err := ops.CheckMatrices(op, "A", a); err != nil {
 		return nil, nil, err

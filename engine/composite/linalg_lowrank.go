@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -14,7 +14,7 @@ import (
 
 // SvdLowrank is A, or A - M, as U diag(S) V^H on a random subspace of q dimensions: N. Halko, P. G. Martinsson, J. A. Tropp, Finding
 // structure with randomness (2011), algorithms 4.4 and 5.1.
-func SvdLowrank(c aten.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func SvdLowrank(c dispatch.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "svd_lowrank")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err == nil && m != nil {
@@ -25,7 +25,7 @@ func SvdLowrank(c aten.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor
 }
 
 // PcaLowrank is SvdLowrank of matrices without the means of their columns.
-func PcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func PcaLowrank(c dispatch.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "pca_lowrank")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err != nil {
@@ -122,7 +122,7 @@ type lobpcg struct {
 // Lobpcg finds the k largest or smallest eigenvalues of A X = B X diag(E), A symmetric, by A. V. Knyazev, Toward the optimal preconditioned
 // eigensolver (2001), with an orthonormal basis of the three blocks of vectors, as in J. A. Duersch et al., A robust and efficient
 // implementation of LOBPCG (2018).
-func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+func Lobpcg(c dispatch.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "lobpcg")
 	defer s.Close()
 	if s.Do(func() error {

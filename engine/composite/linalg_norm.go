@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // vectorNorm returns the norm of order p over dims, or of all elements where these are nil.
@@ -122,7 +122,7 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 }
 
 // LinalgMatrixNorm returns the norm of order ord of the matrices in two dimensions.
-func LinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgMatrixNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_norm")
 	defer s.Close()
 	if err := ops.RealOrder(s.Op, ord); err != nil {
@@ -132,14 +132,14 @@ func LinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, di
 }
 
 // LinalgMatrixNormStrOrd is LinalgMatrixNorm for norms with names.
-func LinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgMatrixNormStrOrd(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_norm")
 	defer s.Close()
 	return s.result(out, s.matrixNorm(self, order{name: ord}, dim, keepdim, d))
 }
 
 // LinalgNorm computes a norm of vectors or matrices, by the number of dimensions.
-func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	const op = "linalg.norm"
 	s := within(c, op)
 	defer s.Close()
@@ -174,7 +174,7 @@ func matrixDims(dim []int64) []int64 {
 }
 
 // LinalgNormOrdStr is LinalgNorm for norms with names, which are of matrices.
-func LinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgNormOrdStr(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	const op = "linalg.norm"
 	if dim == nil && self.Dim() != 2 {
 		return nil, status.Runtimef("%s: the norm %q without dim is for tensors of two dimensions, got shape %v", op, ord, self.Sizes())
@@ -185,7 +185,7 @@ func LinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []in
 }
 
 // NormName returns the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
-func NormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func NormName(c dispatch.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if p == "fro" {
 		return c.Norm(out, self, dtype.IntScalar(2), dim, keepdim, d)
 	}
@@ -196,12 +196,12 @@ func NormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepd
 	defer s.Close()
 	s.Do(func() error { return ops.CheckWord(s.Op, "p", p, "fro", "nuc") })
 	made := s.matrixNorm(self, order{name: p}, dim, keepdim, d)
-	s.Do(func() error { return iter.SameDType(s.Op, out, made.DType()) })
+	s.Do(func() error { return tensoriter.SameDType(s.Op, out, made.DType()) })
 	return s.result(out, made)
 }
 
 // FrobeniusNorm returns the root of the sum of squares over up to two dimensions, or of all elements.
-func FrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func FrobeniusNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	const op = "frobenius_norm"
 	if len(dim) > 2 {
 		return nil, status.Runtimef("%s: expected at most 2 dimensions, got %v", op, dim)
@@ -215,14 +215,14 @@ func FrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 }
 
 // NuclearNorm returns the sum of the singular values of the matrices in two dimensions.
-func NuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func NuclearNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	s := within(c, "nuclear_norm")
 	defer s.Close()
 	return s.result(out, s.matrixNorm(self, order{name: "nuc"}, dim, keepdim, dtype.None))
 }
 
 // LinalgCond returns the condition number of matrices.
-func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+func LinalgCond(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
 	by := order{p: 2}
 	if !p.IsNone() {
@@ -252,12 +252,12 @@ func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.T
 }
 
 // LinalgCondPStr is LinalgCond for norms with names.
-func LinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
+func LinalgCondPStr(c dispatch.Ctx, out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
 	return conditioned(c, out, self, order{name: p})
 }
 
 // conditioned returns the product of the norms of matrices and their inverses.
-func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
+func conditioned(c dispatch.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
 	if err := cmp.Or(ops.CheckMatrices(op, "A", self), by.check(op)); err != nil {
 		return nil, err
@@ -365,7 +365,7 @@ func (s *scope) sizesOfSpectrum(self *tensor.Tensor, hermitian bool) *tensor.Ten
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSvdvals(nil, self, "") })
 }
 
-func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+func rankOf(c dispatch.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_rank")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
@@ -376,22 +376,22 @@ func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 }
 
 // LinalgMatrixRank returns the number of singular values that are not negligible.
-func LinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRank(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
 }
 
 // LinalgMatrixRankAtolRtolTensor is LinalgMatrixRank with tensors.
-func LinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRankAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, atol, rtol) })
 }
 
 // LinalgMatrixRankTol is LinalgMatrixRank with an absolute tolerance alone.
-func LinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRankTol(c dispatch.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, &tol, new(float64)) })
 }
 
 // LinalgMatrixRankTolTensor is LinalgMatrixRankTol with a tensor.
-func LinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRankTolTensor(c dispatch.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance {
 		t := s.tensorTolerances(self, tol, nil)
 		t.rtol = s.Float(0)
@@ -399,7 +399,7 @@ func LinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermit
 	})
 }
 
-func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+func pinvOf(c dispatch.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
 	s := within(c, "linalg.pinv")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
@@ -431,33 +431,33 @@ func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 }
 
 // LinalgPinv returns the pseudoinverse of matrices.
-func LinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinv(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
 }
 
 // LinalgPinvAtolRtolTensor is LinalgPinv with tensors.
-func LinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinvAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, atol, rtol) })
 }
 
 // LinalgPinvRcond is LinalgPinv with a relative tolerance alone.
-func LinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinvRcond(c dispatch.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, nil, &rcond) })
 }
 
 // LinalgPinvRcondTensor is LinalgPinvRcond with a tensor.
-func LinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinvRcondTensor(c dispatch.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, nil, rcond) })
 }
 
 // Pinverse is LinalgPinvRcond.
-func Pinverse(c aten.Ctx, self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
+func Pinverse(c dispatch.Ctx, self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
 	made, err := c.LinalgPinvRcond(nil, self, rcond, false)
 	return only("pinverse", made, err)
 }
 
 // LinalgVander has the powers of the elements of vectors in rows.
-func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
+func LinalgVander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	const op = "linalg.vander"
 	if x.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
@@ -493,7 +493,7 @@ func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
 }
 
 // LinalgVecdot returns the sum of the products of x conjugated and y along dim.
-func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func LinalgVecdot(c dispatch.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	const op = "linalg.vecdot"
 	if d := x.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to floats", op, d)

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -14,19 +14,19 @@ import (
 )
 
 // LinalgCross returns the cross product along dim.
-func LinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func LinalgCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	made, err := c.Cross(out, self, other, ops.Int(dim))
 	return only("linalg.cross", made, err)
 }
 
 // LinalgDiagonal views a diagonal.
-func LinalgDiagonal(c aten.Ctx, a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+func LinalgDiagonal(c dispatch.Ctx, a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	made, err := c.Diagonal(a, offset, dim1, dim2)
 	return only("linalg.diagonal", made, err)
 }
 
 // LinalgMultiDot returns the product of matrices in the order that takes the fewest multiplications.
-func LinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgMultiDot(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.multi_dot"
 	if len(tensors) < 2 {
 		return nil, status.Runtimef("%s: expected at least 2 tensors, got %d", op, len(tensors))
@@ -35,7 +35,7 @@ func LinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*
 }
 
 // ChainMatmul is LinalgMultiDot for matrices alone.
-func ChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
+func ChainMatmul(c dispatch.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "chain_matmul"
 	if len(matrices) == 0 {
 		return nil, status.Runtimef("%s: expected one or more matrices", op)
@@ -43,7 +43,7 @@ func ChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (*te
 	return productOf(c, op, out, matrices, false)
 }
 
-func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (*tensor.Tensor, error) {
+func productOf(c dispatch.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	last := len(tensors) - 1
@@ -120,7 +120,7 @@ func cheapest(matrices []*tensor.Tensor) [][]int {
 }
 
 // LinalgMatrixPower returns the n-th power of matrices, by repeated squaring.
-func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+func LinalgMatrixPower(c dispatch.Ctx, out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	const op = "linalg.matrix_power"
 	if self.Dim() < 2 || self.Sizes()[self.Dim()-1] != self.Sizes()[self.Dim()-2] {
 		return nil, status.Runtimef("%s: A must be batches of square matrices, got shape %v", op, self.Sizes())
@@ -180,13 +180,13 @@ var (
 const matricesAtOnce = 1 << 17
 
 // LinalgMatrixExp returns the exponential of matrices.
-func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgMatrixExp(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.matrix_exp"
 	if err := ops.CheckSquare(op, "A", self); err != nil {
 		return nil, err
 	}
 	if sparse := self.Keys() & tensor.Sparse; sparse != 0 {
-		return nil, aten.Refused(op, sparse) // a step has another meaning for them
+		return nil, dispatch.Refused(op, sparse) // a step has another meaning for them
 	}
 	s := within(c, op)
 	defer s.Close()
@@ -196,7 +196,7 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	size, _ := shape.Matrix(self.Sizes())
 	count := self.Numel() / (size * size)
 	piece := max(matricesAtOnce/(size*size), 1)
-	if count <= piece || !launch.Known(self) {
+	if count <= piece || !backend.Known(self) {
 		return exponential(c, self)
 	}
 	from := s.Reshape(self, count, size, size)
@@ -220,7 +220,7 @@ func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
 }
 
 // exponential is LinalgMatrixExp of matrices together.
-func exponential(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func exponential(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_exp")
 	defer s.Close()
 	a := s.Cast(self, exponentialIn(self.DType()))

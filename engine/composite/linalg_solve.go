@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -13,7 +13,7 @@ import (
 )
 
 // LinalgSolve returns the X of A X = B, or of X A = B, for matrices A that are not singular.
-func LinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
+func LinalgSolve(c dispatch.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
 	s := within(c, "linalg.solve")
 	defer s.Close()
 	x, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSolveEx(nil, nil, a, b, left, false) })
@@ -23,7 +23,7 @@ func LinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.Tenso
 }
 
 // LinalgInv returns the inverse of matrices that are not singular.
-func LinalgInv(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgInv(c dispatch.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.inv")
 	defer s.Close()
 	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, a, false) })
@@ -38,7 +38,7 @@ func (s *scope) solveTriangular(a, b *tensor.Tensor, upper, unit bool) *tensor.T
 }
 
 // TriangularSolve returns the X of A X = self, or of A^T X = self, with a copy of A.
-func TriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func TriangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "triangular_solve"
 	if err := cmp.Or(ops.CheckSquare(op, "A", a), ops.CheckMatrices(op, "b", self)); err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func (s *scope) copied(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // CholeskySolve returns the X of A X = self for the A whose Cholesky factor is given.
-func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func CholeskySolve(c dispatch.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	const op = "cholesky_solve"
 	if err := cmp.Or(ops.CheckSquare(op, "L", l), ops.CheckMatrices(op, "B", self)); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor
 }
 
 // CholeskyInverse returns the inverse of the A whose Cholesky factor is given.
-func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func CholeskyInverse(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	const op = "cholesky_inverse"
 	if err := ops.CheckSquare(op, "L", self); err != nil {
 		return nil, err
@@ -109,16 +109,16 @@ func (s *scope) firstZero(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // LinalgLuSolve returns the X of A X = B, or of X A = B, for the A that was factored, or its adjoint.
-func LinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+func LinalgLuSolve(c dispatch.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	return solveFactored(c, "linalg.lu_solve", out, lu, pivots, b, left, adjoint)
 }
 
 // LuSolve is LinalgLuSolve with the right-hand sides first.
-func LuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
+func LuSolve(c dispatch.Ctx, out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
 	return solveFactored(c, "lu_solve", out, lu, pivots, self, true, false)
 }
 
-func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+func solveFactored(c dispatch.Ctx, op string, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", b), ops.CheckPivots(op, "pivots", lu, pivots)); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (s *scope) inOrder(t, order *tensor.Tensor) *tensor.Tensor {
 }
 
 // LinalgDet returns the determinant of matrices: the product of the diagonal of U, with the sign of the exchanges of rows.
-func LinalgDet(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgDet(c dispatch.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.det")
 	defer s.Close()
 	diagonal, parity := s.pivotsOf(a)
@@ -178,7 +178,7 @@ func LinalgDet(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgSlogdet returns the determinant of matrices as a number of size 1, or 0, and the logarithm of its size.
-func LinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgSlogdet(c dispatch.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "linalg.slogdet")
 	defer s.Close()
 	diagonal, parity := s.pivotsOf(a)
@@ -209,7 +209,7 @@ func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
 }
 
 // Logdet returns the logarithm of the determinant; NaN for a negative one.
-func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Logdet(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "logdet")
 	defer s.Close()
 	sign, log := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSlogdet(nil, nil, self) })
@@ -221,7 +221,7 @@ func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgTensorinv returns the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.
-func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
+func LinalgTensorinv(c dispatch.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	const op = "linalg.tensorinv"
 	if ind <= 0 {
 		return nil, status.Runtimef("%s: expected ind to be a positive integer, got %d", op, ind)
@@ -239,7 +239,7 @@ func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.T
 }
 
 // LinalgTensorsolve returns the X of tensordot(self, X) = other, over the last dimensions of self; dims of self are moved to the end first.
-func LinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func LinalgTensorsolve(c dispatch.Ctx, out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	const op = "linalg.tensorsolve"
 	s := within(c, op)
 	defer s.Close()

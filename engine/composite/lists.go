@@ -3,14 +3,14 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // list is a call for each item of lists of tensors.
@@ -26,7 +26,7 @@ type list struct {
 type item func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error)
 
 // listed checks that the lists have the same number of items.
-func listed(c aten.Ctx, op string, lists ...[]*tensor.Tensor) *list {
+func listed(c dispatch.Ctx, op string, lists ...[]*tensor.Tensor) *list {
 	l := &list{scope: within(c, op), lists: lists}
 	if len(lists[0]) == 0 {
 		l.Failf("Tensor list must have at least one tensor.")
@@ -82,7 +82,7 @@ func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
 		return read
 	}
 	for i := range read {
-		if !launch.Known(t) {
+		if !backend.Known(t) {
 			read[i] = dtype.IntScalar(1)
 			continue
 		}
@@ -194,7 +194,7 @@ func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
 
 // writable returns an error for read-only memory and for leaves that require grad.
 func (l *list) writable(to *tensor.Tensor) error {
-	if err := iter.Fillable(l.Op, to); err != nil {
+	if err := tensoriter.Fillable(l.Op, to); err != nil {
 		return err
 	}
 	if to.Keys()&tensor.Gradient == 0 || !l.C.Recording() {
@@ -253,14 +253,14 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 
 // disjoint returns an error for memory that the first tensor of an item overlaps with itself, or in part with another.
 func (l *list) disjoint(t []*tensor.Tensor) {
-	l.Do(func() error { return iter.Writable(l.Op, t[0]) })
+	l.Do(func() error { return tensoriter.Writable(l.Op, t[0]) })
 	for _, o := range t[1:] {
 		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(), t[0].Strides())
 		l.Do(func() error {
 			if same {
 				return nil
 			}
-			return iter.Disjoint(l.Op, t[0], o)
+			return tensoriter.Disjoint(l.Op, t[0], o)
 		})
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
@@ -19,7 +19,7 @@ type losing struct {
 }
 
 // lose begins a loss. The older arguments, two flags, are stronger than the word.
-func lose(c aten.Ctx, op string, average, reduce ops.Bool, reduction string, words ...string) *losing {
+func lose(c dispatch.Ctx, op string, average, reduce ops.Bool, reduction string, words ...string) *losing {
 	s := &losing{within(c, op), reduction}
 	if average == ops.NoBool && reduce == ops.NoBool {
 		if words = append(words, "none", "mean", "sum"); !slices.Contains(words, reduction) {
@@ -112,7 +112,7 @@ func (s *losing) regressed(self, target, weight *tensor.Tensor, losses func() (*
 }
 
 // NnL1Loss returns the absolute difference.
-func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func NnL1Loss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_l1_loss", average, reduce, reduction)
 	defer s.Close()
 	difference := s.Sub(self, target)
@@ -120,7 +120,7 @@ func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool,
 }
 
 // NnMseLoss returns the square of the difference.
-func NnMseLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func NnMseLoss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_mse_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -128,7 +128,7 @@ func NnMseLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool
 }
 
 // NnHuberLoss returns the square of small differences, and the size of large ones.
-func NnHuberLoss(c aten.Ctx, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func NnHuberLoss(c dispatch.Ctx, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_huber_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -144,7 +144,7 @@ func NnHuberLoss(c aten.Ctx, self, target *tensor.Tensor, reduction string, delt
 }
 
 // NnSmoothL1Loss is huber loss over beta.
-func NnSmoothL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
+func NnSmoothL1Loss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
 	s := lose(c, "nn_smooth_l1_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -159,7 +159,7 @@ func NnSmoothL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops
 }
 
 // NnKlDiv returns the divergence of a distribution from another one, whose logarithms are given.
-func NnKlDiv(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
+func NnKlDiv(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_kl_div", average, reduce, reduction, "batchmean")
 	defer s.Close()
 	for _, t := range []*tensor.Tensor{self, target} {
@@ -182,7 +182,7 @@ func NnKlDiv(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, 
 }
 
 // NnBinaryCrossEntropy returns that of probabilities.
-func NnBinaryCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnBinaryCrossEntropy(c dispatch.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy", average, reduce, reduction)
 	defer s.Close()
 	s.sameSizes("target", self, target)
@@ -208,7 +208,7 @@ func (s *losing) probabilities(name string, t *tensor.Tensor) {
 }
 
 // NnBinaryCrossEntropyEach returns that of each element; no logarithm counts as less than -100.
-func NnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (*tensor.Tensor, error) {
+func NnBinaryCrossEntropyEach(c dispatch.Ctx, self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy", ops.NoBool, ops.NoBool, "none")
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -218,7 +218,7 @@ func NnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (*tensor.
 }
 
 // NnBinaryCrossEntropyWithLogits returns that of the logistic function of self.
-func NnBinaryCrossEntropyWithLogits(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
+func NnBinaryCrossEntropyWithLogits(c dispatch.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy_with_logits", average, reduce, reduction)
 	defer s.Close()
 	s.sameSizes("target", self, target)
@@ -231,7 +231,7 @@ func NnBinaryCrossEntropyWithLogits(c aten.Ctx, self, target, weight *tensor.Ten
 }
 
 // NnPoissonNllLoss returns that of counts, whose rate is self, or its exponential.
-func NnPoissonNllLoss(c aten.Ctx, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnPoissonNllLoss(c dispatch.Ctx, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_poisson_nll_loss", average, reduce, reduction)
 	defer s.Close()
 	var each *tensor.Tensor
@@ -248,7 +248,7 @@ func NnPoissonNllLoss(c aten.Ctx, self, target *tensor.Tensor, logInput, full bo
 }
 
 // NnGaussianNllLoss returns that of normal distributions, whose variances are at least eps.
-func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
+func NnGaussianNllLoss(c dispatch.Ctx, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
 	const op = "nn_gaussian_nll_loss"
 	s := lose(c, op, ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
@@ -288,7 +288,7 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 }
 
 // NnHingeEmbeddingLoss returns self where the label is 1, and max(0, margin - self) where it is -1.
-func NnHingeEmbeddingLoss(c aten.Ctx, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnHingeEmbeddingLoss(c dispatch.Ctx, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_hinge_embedding_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -297,7 +297,7 @@ func NnHingeEmbeddingLoss(c aten.Ctx, self, target *tensor.Tensor, margin float6
 }
 
 // NnMarginRankingLoss returns by how much the first is not above the second by margin, or below it where the label is -1.
-func NnMarginRankingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnMarginRankingLoss(c dispatch.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_margin_ranking_loss", average, reduce, reduction)
 	defer s.Close()
 	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
@@ -307,7 +307,7 @@ func NnMarginRankingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margi
 }
 
 // NnSoftMarginLoss returns log(1 + e^-xy) of labels y.
-func NnSoftMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnSoftMarginLoss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -319,7 +319,7 @@ func NnSoftMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce o
 }
 
 // NnMultilabelSoftMarginLoss returns the mean of binary cross entropies over classes.
-func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnMultilabelSoftMarginLoss(c dispatch.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_multilabel_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	if self.Dim() == 0 {
@@ -331,7 +331,7 @@ func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor,
 }
 
 // NnCosineEmbeddingLoss penalizes large angles of vectors where the label is 1, and small ones where it is -1.
-func NnCosineEmbeddingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnCosineEmbeddingLoss(c dispatch.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_cosine_embedding_loss", average, reduce, reduction)
 	defer s.Close()
 	switch n := target.Dim(); {
@@ -348,7 +348,7 @@ func NnCosineEmbeddingLoss(c aten.Ctx, first, second, target *tensor.Tensor, mar
 }
 
 // NnTripletMarginLoss returns by how much the positive vector is not nearer to the anchor than the negative one by margin.
-func NnTripletMarginLoss(c aten.Ctx, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnTripletMarginLoss(c dispatch.Ctx, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_triplet_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	switch {

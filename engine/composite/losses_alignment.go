@@ -1,7 +1,7 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
@@ -70,7 +70,7 @@ func reductionOf(op string, number int64) (string, error) {
 }
 
 // CtcLoss returns the loss of connectionist temporal classification.
-func CtcLoss(c aten.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+func CtcLoss(c dispatch.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	s := &losing{scope: within(c, "ctc_loss")}
 	defer s.Close()
 	var err error
@@ -80,7 +80,7 @@ func CtcLoss(c aten.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, bl
 }
 
 // CtcLossTensor is CtcLoss with lengths in tensors.
-func CtcLossTensor(c aten.Ctx, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+func CtcLossTensor(c dispatch.Ctx, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	s := &losing{scope: within(c, "ctc_loss")}
 	defer s.Close()
 	var err error
@@ -90,14 +90,14 @@ func CtcLossTensor(c aten.Ctx, logs, targets, steps, labels *tensor.Tensor, blan
 }
 
 // NnCtcLoss is CtcLoss with the reduction as a string.
-func NnCtcLoss(c aten.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+func NnCtcLoss(c dispatch.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_ctc_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
 	return s.aligned(logs, targets, steps, labels, blank, finite)
 }
 
 // NnCtcLossTensor is NnCtcLoss with lengths in tensors.
-func NnCtcLossTensor(c aten.Ctx, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+func NnCtcLossTensor(c dispatch.Ctx, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_ctc_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
 	return s.aligned(logs, targets, s.lengths(steps, "input_lengths"), s.lengths(labels, "target_lengths"), blank, finite)

@@ -3,7 +3,7 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
@@ -11,7 +11,7 @@ import (
 )
 
 // Kron computes the Kronecker product: block i, j of the result is element i, j of self times other.
-func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func Kron(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "kron")
 	defer s.Close()
 	dims := max(self.Dim(), other.Dim())
@@ -29,7 +29,7 @@ func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Vander returns the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
-func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
+func Vander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	const op = "vander"
 	if x.Dim() != 1 {
 		return nil, status.Runtimef("%s: x must be a one-dimensional tensor, got shape %v", op, x.Sizes())
@@ -59,7 +59,7 @@ func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.T
 }
 
 // Outer returns the matrix of all products of two vectors' elements.
-func Outer(c aten.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
+func Outer(c dispatch.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "outer"
 	for i, t := range []*tensor.Tensor{self, vec2} {
 		if t.Dim() != 1 {

@@ -3,7 +3,7 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/named"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
@@ -14,17 +14,17 @@ import (
 const others = "..."
 
 // Names returns the names of the dimensions, "" for one without.
-func Names(_ aten.Ctx, self *tensor.Tensor) ([]string, error) {
+func Names(_ dispatch.Ctx, self *tensor.Tensor) ([]string, error) {
 	return slices.Clone(named.Of(self)), nil
 }
 
 // DimByName returns the dimension of a name.
-func DimByName(_ aten.Ctx, self *tensor.Tensor, name string) (int64, error) {
+func DimByName(_ dispatch.Ctx, self *tensor.Tensor, name string) (int64, error) {
 	return named.Dim("dim_by_name", self, name)
 }
 
 // Rename returns a view with other names; nil are none.
-func Rename(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func Rename(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	names, err := renamed("rename", self, names)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func Rename(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, er
 }
 
 // RenameInPlace returns the tensor itself other names.
-func RenameInPlace(_ aten.Ctx, self *tensor.Tensor, names []string) error {
+func RenameInPlace(_ dispatch.Ctx, self *tensor.Tensor, names []string) error {
 	names, err := renamed("rename_", self, names)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func ellipsisOf(op string, names []string) (int, error) {
 }
 
 // viewed returns a view of all elements with names.
-func viewed(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func viewed(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	made, err := c.Past(tensor.Named).View(self, self.Sizes())
 	if err == nil {
 		made.SetNames(names)
@@ -96,7 +96,7 @@ func viewed(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor
 }
 
 // RefineNames names dimensions that have no name.
-func RefineNames(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func RefineNames(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	const op = "refine_names"
 	own := named.Of(self)
 	names, err := expanded(op, self, names)
@@ -115,17 +115,17 @@ func RefineNames(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tenso
 }
 
 // AlignTo permutes the dimensions to the order of the names, with dimensions of size 1 for others.
-func AlignTo(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func AlignTo(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	return aligned(c, "align_to", self, names)
 }
 
 // AlignAs is AlignTo the names of other.
-func AlignAs(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func AlignAs(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return aligned(c, "align_as", self, named.Of(other))
 }
 
 // AlignTensors aligns all with the one that has the most dimensions.
-func AlignTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func AlignTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	const op = "align_tensors"
 	var longest []string
 	for _, t := range tensors {
@@ -142,7 +142,7 @@ func AlignTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error
 	return s.GiveAll(results)
 }
 
-func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func aligned(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	own := named.Of(self)
 	if at := slices.Index(own, ""); at >= 0 {
 		return nil, status.Runtimef("%s: all dimensions must have names, but dimension %d of Tensor%s has none; use refine_names()", op, at, tensor.NamesText(own))
@@ -187,7 +187,7 @@ func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tenso
 }
 
 // FlattenOutDim merges the dimensions from start to end into one with a name.
-func FlattenOutDim(c aten.Ctx, self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
+func FlattenOutDim(c dispatch.Ctx, self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	const op = "flatten"
 	made, err := c.Past(tensor.Named).Flatten(self, start, end)
 	if err != nil {
@@ -204,7 +204,7 @@ func FlattenOutDim(c aten.Ctx, self *tensor.Tensor, start, end int64, outDim str
 }
 
 // FlattenDims is FlattenOutDim of dimensions that follow each other.
-func FlattenDims(c aten.Ctx, self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
+func FlattenDims(c dispatch.Ctx, self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
 	const op = "flatten"
 	if len(dims) == 0 {
 		return nil, status.Runtimef("%s: no dimensions to flatten into '%s' were passed", op, outDim)
@@ -218,7 +218,7 @@ func FlattenDims(c aten.Ctx, self *tensor.Tensor, dims []int64, outDim string) (
 }
 
 // UnflattenNames makes several dimensions of names of one.
-func UnflattenNames(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
+func UnflattenNames(c dispatch.Ctx, self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	const op = "unflatten"
 	if len(sizes) != len(names) {
 		return nil, status.Runtimef("%s: got %d sizes for %d names, %s", op, len(sizes), len(names), tensor.NamesText(names))
@@ -233,7 +233,7 @@ func UnflattenNames(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64, n
 }
 
 // DiagonalOutdim is Diagonal, whose last dimension has a name.
-func DiagonalOutdim(c aten.Ctx, self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
+func DiagonalOutdim(c dispatch.Ctx, self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
 	made, err := c.Diagonal(self, offset, dim1, dim2)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -14,7 +14,7 @@ import (
 )
 
 // NnLinear returns the product of rows and a transposed matrix, and a bias.
-func NnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func NnLinear(c dispatch.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "nn_linear"
 	if self.Dim() == 0 || weight.Dim() == 0 || weight.Dim() > 2 {
 		return nil, status.Runtimef("%s: self must have at least 1 dimension and weight 1 or 2, but they have sizes %v and %v", op, self.Sizes(), weight.Sizes())
@@ -49,7 +49,7 @@ func NnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tenso
 var one = dtype.IntScalar(1)
 
 // NnBilinear is, for each row of weight, the product of two vectors and the matrix there.
-func NnBilinear(c aten.Ctx, first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func NnBilinear(c dispatch.Ctx, first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "bilinear"
 	n := first.Dim()
 	if n == 0 || second.Dim() != n || weight.Dim() != 3 || !slices.Equal(first.Sizes()[:n-1], second.Sizes()[:n-1]) {
@@ -78,7 +78,7 @@ func NnBilinear(c aten.Ctx, first, second, weight, bias *tensor.Tensor) (*tensor
 }
 
 // NnNormalize divides vectors along a dimension by their norms.
-func NnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
+func NnNormalize(c dispatch.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
 	s := within(c, "nn_normalize")
 	defer s.Close()
 	norm := s.Step(func() (*tensor.Tensor, error) {
@@ -89,7 +89,7 @@ func NnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, e
 }
 
 // PairwiseDistance returns the norm of the differences of vectors, to each element of which a little is added.
-func PairwiseDistance(c aten.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
+func PairwiseDistance(c dispatch.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
 	s := within(c, "pairwise_distance")
 	defer s.Close()
 	difference := s.Add(s.Sub(x1, x2), s.Float(eps))
@@ -99,7 +99,7 @@ func PairwiseDistance(c aten.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim
 }
 
 // NnOneHot returns 1 at the position that an element names, and 0 at others, along a new dimension.
-func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
+func NnOneHot(c dispatch.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	const op = "nn_one_hot"
 	if self.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: is only applicable to index tensors of int64, but self is of %v", op, self.DType())
@@ -109,7 +109,7 @@ func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, e
 	if classes == -1 && self.Numel() == 0 {
 		return nil, status.Runtimef("%s: Can not infer total number of classes from empty tensor; pass num_classes", op)
 	}
-	if classes == -1 || launch.Known(self) && self.Numel() > 0 {
+	if classes == -1 || backend.Known(self) && self.Numel() > 0 {
 		low, high := s.Unary(c.Min, self), s.Unary(c.Max, self)
 		if s.Err != nil {
 			return nil, s.Err
@@ -139,7 +139,7 @@ func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, e
 }
 
 // PixelShuffle moves channels into height and width.
-func PixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func PixelShuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	const op = "pixel_shuffle"
 	lead, n, err := image(op, self, "upscale_factor", factor)
 	if err != nil {
@@ -158,7 +158,7 @@ func PixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor
 }
 
 // PixelUnshuffle reverses PixelShuffle.
-func PixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func PixelUnshuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	const op = "pixel_unshuffle"
 	lead, n, err := image(op, self, "downscale_factor", factor)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *scope) laidLike(image, t *tensor.Tensor) *tensor.Tensor {
 }
 
 // ChannelShuffle takes channels from each of several groups in turn.
-func ChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
+func ChannelShuffle(c dispatch.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
 	const op = "channel_shuffle"
 	if self.Dim() < 3 {
 		return nil, status.Runtimef("%s: self must have shape (N, C, ...) with at least 3 dimensions, but has sizes %v", op, self.Sizes())
@@ -232,7 +232,7 @@ func ChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tens
 }
 
 // NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
-func NnEmbedding(c aten.Ctx, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func NnEmbedding(c dispatch.Ctx, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	const op = "nn_embedding"
 	at := int64(-1)
 	if !padding.IsNone() && weight.Dim() > 0 {
@@ -255,7 +255,7 @@ func NnEmbedding(c aten.Ctx, self, weight *tensor.Tensor, padding ops.Int, maxNo
 }
 
 // Embedding picks rows of a matrix.
-func Embedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func Embedding(c dispatch.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	const op = "embedding"
 	if weight.Dim() != 2 {
 		return nil, status.Runtimef("%s: 'weight' must be 2-D, but has sizes %v", op, weight.Sizes())
@@ -295,7 +295,7 @@ func (s *scope) shortened(rows *tensor.Tensor, maxNorm, normType float64) *tenso
 }
 
 // EmbeddingRenorm shortens rows that indices name to a norm.
-func EmbeddingRenorm(c aten.Ctx, self, indices *tensor.Tensor, maxNorm, normType float64) error {
+func EmbeddingRenorm(c dispatch.Ctx, self, indices *tensor.Tensor, maxNorm, normType float64) error {
 	const op = "embedding_renorm_"
 	if self.Dim() != 2 {
 		return status.Runtimef("%s: self must be a matrix, but has sizes %v", op, self.Sizes())

@@ -1,15 +1,15 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // NonzeroStatic returns the first size rows of Nonzero, padded with rows of fill.
-func NonzeroStatic(c aten.Ctx, out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
+func NonzeroStatic(c dispatch.Ctx, out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
 	const op = "nonzero_static"
 	if size < 0 {
 		return nil, status.Runtimef("%s: 'size' must be an non-negative integer, but got %d", op, size)
@@ -19,7 +19,7 @@ func NonzeroStatic(c aten.Ctx, out, self *tensor.Tensor, size, fill int64) (*ten
 	rows := s.Step(func() (*tensor.Tensor, error) {
 		return c.Full(nil, []int64{size, int64(self.Dim())}, dtype.IntScalar(fill), dtype.Int64, tensor.NoLayout, self.Device())
 	})
-	if s.Err == nil && launch.Known(self) {
+	if s.Err == nil && backend.Known(self) {
 		found := s.Keep(c.Nonzero(nil, self))
 		if s.Err == nil {
 			n := min(size, found.Sizes()[0])

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -117,7 +117,7 @@ func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DTyp
 }
 
 // NativeLayerNorm normalizes the last dimensions, and returns their means and the reciprocals of their standard deviations too.
-func NativeLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+func NativeLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	const op = "native_layer_norm"
 	s := within(c, op)
 	defer s.Close()
@@ -130,14 +130,14 @@ func NativeLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias
 }
 
 // LayerNorm normalizes the last dimensions.
-func LayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+func LayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
 	s := within(c, "layer_norm")
 	defer s.Close()
 	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
 }
 
 // NnLayerNorm normalizes the last dimensions.
-func NnLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+func NnLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	s := within(c, "nn_layer_norm")
 	defer s.Close()
 	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
@@ -152,7 +152,7 @@ func (s *scope) layers(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 }
 
 // RmsNorm divides the last dimensions by the root of their mean square.
-func RmsNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
+func RmsNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	const op = "rms_norm"
 	rows, width, err := normalizedShape(op, self, last, []string{"weight"}, weight)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
 }
 
 // NativeGroupNorm normalizes groups of channels, and returns their means and the reciprocals of their standard deviations too.
-func NativeGroupNorm(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+func NativeGroupNorm(c dispatch.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	s := within(c, "native_group_norm")
 	defer s.Close()
 	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
@@ -207,14 +207,14 @@ func NativeGroupNorm(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, ch
 }
 
 // GroupNorm normalizes groups of channels.
-func GroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+func GroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
 	s := within(c, "group_norm")
 	defer s.Close()
 	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
 }
 
 // NnGroupNorm normalizes groups of channels, of which one has more than one element.
-func NnGroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+func NnGroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	const op = "nn_group_norm"
 	s := within(c, op)
 	defer s.Close()
@@ -263,7 +263,7 @@ func rounding(d dtype.DType) string {
 }
 
 // NnLocalResponseNorm divides by a power of the mean square of neighbouring channels.
-func NnLocalResponseNorm(c aten.Ctx, self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
+func NnLocalResponseNorm(c dispatch.Ctx, self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
 	const op = "nn_local_response_norm"
 	switch {
 	case self.DType() != dtype.Int64 && !self.DType().IsFloatingPoint():

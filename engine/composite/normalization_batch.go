@@ -1,12 +1,12 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // checkRunning returns an error for missing running statistics if they are used, and for read-only ones if they are updated.
@@ -36,7 +36,7 @@ func (s *scope) checkRunning(r running, used bool) {
 		if t.Layout() != tensor.Strided {
 			s.Fail(status.NotImplementedf("%s is not implemented for running statistics of layout %v; convert with to_dense()", s.Op, t.Layout()))
 		}
-		s.Fail(iter.Writable(s.Op, t))
+		s.Fail(tensoriter.Writable(s.Op, t))
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 }
 
 // NativeBatchNorm normalizes channels over all examples, and returns the statistics of self, where these are used, too.
-func NativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
+func NativeBatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
 	s := within(c, "native_batch_norm")
 	defer s.Close()
 	if training && self.Numel() == 0 {
@@ -130,7 +130,7 @@ func NativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tens
 }
 
 // BatchNorm normalizes channels over all examples.
-func BatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
+func BatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
 	s := within(c, "batch_norm")
 	defer s.Close()
 	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
@@ -139,7 +139,7 @@ func BatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, tr
 }
 
 // NnBatchNorm normalizes channels over all examples, of which one has more than one element where its statistics are used.
-func NnBatchNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
+func NnBatchNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
 	const op = "nn_batch_norm"
 	s := within(c, op)
 	defer s.Close()
@@ -157,14 +157,14 @@ func NnBatchNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, 
 }
 
 // InstanceNorm normalizes each channel of each example.
-func InstanceNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
+func InstanceNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
 	s := within(c, "instance_norm")
 	defer s.Close()
 	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
 // NnInstanceNorm normalizes each channel of each example, of which one has more than one element where its statistics are used.
-func NnInstanceNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
+func NnInstanceNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
 	const op = "nn_instance_norm"
 	s := within(c, op)
 	defer s.Close()

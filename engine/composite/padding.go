@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -12,7 +12,7 @@ import (
 )
 
 // NnPad pads the last dimensions with a constant, by reflection, by replication of the edges, or circularly.
-func NnPad(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
+func NnPad(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	const op = "nn_pad"
 	if err := checkPairs(op, self, pad); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (b border) lines(mode string) []border {
 
 // NnPadInside copies self to the inside of the result and fills the borders from there. Cropped elements still count for reflection, but not for
 // circular padding.
-func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+func NnPadInside(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()
 	if s.Fail(checkPairs(s.Op, self, pad)); s.Err != nil {
@@ -218,7 +218,7 @@ func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 }
 
 // NnPadGradient sums the gradients of the padded tensor at the elements that they were copied from.
-func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+func NnPadGradient(c dispatch.Ctx, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()
 	if s.Fail(checkPairs(s.Op, given, pad)); s.Err != nil {

@@ -3,7 +3,7 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -14,16 +14,16 @@ import (
 var interpolations = []string{"linear", "lower", "higher", "midpoint", "nearest"}
 
 // Quantile returns the q-th quantiles of the elements along dim, or of all; NaN if any element is NaN.
-func Quantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+func Quantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	return quantile(c, "quantile", out, self, q, dim, keepdim, interpolation, false)
 }
 
 // Nanquantile is Quantile of the elements that are not NaN.
-func Nanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+func Nanquantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	return quantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
 }
 
-func quantile(c aten.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (*tensor.Tensor, error) {
+func quantile(c dispatch.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (*tensor.Tensor, error) {
 	d := self.DType()
 	switch {
 	case d != dtype.Float32 && d != dtype.Float64:

@@ -3,19 +3,19 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // NormalTensors draws normal values, each with its mean and standard deviation: standard normals, scaled and shifted.
-func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NormalTensors(c dispatch.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "normal"
-	sizes, err := iter.Shape(op, mean, std)
+	sizes, err := tensoriter.Shape(op, mean, std)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 	}
 	s := within(c, op)
 	defer s.Close()
-	dev, err := iter.Device(op, mean, std)
+	dev, err := tensoriter.Device(op, mean, std)
 	s.Fail(err)
 	if std.Behind().Numel() > 0 {
 		if low, known := s.Value(s.Unary(c.Min, std.Behind())); known && !(low.Float() >= 0) {
@@ -63,7 +63,7 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 }
 
 // SampleDirichlet draws gamma random numbers in float64, which concentrations near 0 need, and divides them by their sums.
-func SampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func SampleDirichlet(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "_sample_dirichlet"
 	d := self.DType()
 	if !d.IsFloatingPoint() {

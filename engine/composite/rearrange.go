@@ -4,10 +4,10 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -15,7 +15,7 @@ import (
 )
 
 // Tile is Repeat in which missing leading repeats are 1.
-func Tile(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func Tile(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	for len(dims) < self.Dim() {
 		dims = slices.Insert(slices.Clone(dims), 0, 1)
 	}
@@ -25,7 +25,7 @@ func Tile(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 
 // RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. The result is a copy of the tensor with one
 // dimension more, in which it is expanded; sparse tensors have no such views.
-func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+func RepeatInterleaveSelf(c dispatch.Ctx, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "repeat_interleave")
 	defer s.Close()
 	if repeats < 0 {
@@ -33,7 +33,7 @@ func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim op
 	}
 	if self.Layout() != tensor.Strided {
 		on := device.Host // an index of known values serves meta tensors too
-		if launch.Known(self) {
+		if backend.Known(self) {
 			on = self.Device()
 		}
 		times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on))
@@ -72,7 +72,7 @@ func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, er
 }
 
 // RepeatInterleaveTensor repeats every element of a dimension by the counts in the vector repeats.
-func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+func RepeatInterleaveTensor(c dispatch.Ctx, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
 	const op = "repeat_interleave"
 	s := within(c, op)
 	defer s.Close()
@@ -95,13 +95,13 @@ func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.In
 }
 
 // reversed returns self with the order of positions in dims reversed.
-func reversed(c aten.Ctx, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
+func reversed(c dispatch.Ctx, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
 	turned, err := c.Flip(self, dims)
 	return only(op, turned, err)
 }
 
 // Fliplr reverses the order of columns.
-func Fliplr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Fliplr(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("fliplr: input must be >= 2-d, but got %d", self.Dim())
 	}
@@ -109,7 +109,7 @@ func Fliplr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Flipud reverses the order of rows.
-func Flipud(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Flipud(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 1 {
 		return nil, status.Runtimef("flipud: input must be >= 1-d, but got %d", self.Dim())
 	}
@@ -117,7 +117,7 @@ func Flipud(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Rot90 turns the plane of two dimensions by k quarters.
-func Rot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
+func Rot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	const op = "rot90"
 	switch {
 	case len(dims) != 2:
@@ -145,7 +145,7 @@ func Rot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tens
 }
 
 // SumToSize adds up dimensions until self has a shape that broadcasts to its own.
-func SumToSize(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func SumToSize(c dispatch.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	const op = "sum_to_size"
 	if !shape.ExpandsTo(size, self.Sizes()) {
 		return nil, status.Runtimef("%s: size %v is not expandable to size %v", op, size, self.Sizes())

@@ -3,7 +3,7 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -32,7 +32,7 @@ type network struct {
 }
 
 // recurring begins a call of a stack of layers.
-func recurring(c aten.Ctx, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
+func recurring(c dispatch.Ctx, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
 	n := &network{scope: within(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
 	if layers < 1 {
 		n.Failf("num_layers must be positive, but is %d", layers)
@@ -315,56 +315,56 @@ func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, e
 }
 
 // Lstm runs layers of long short-term memory.
-func Lstm(c aten.Ctx, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
+func Lstm(c dispatch.Ctx, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
 	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.three(n.padded(input, n.ofList(hx), batchFirst))
 }
 
 // LstmData is Lstm for packed sequences.
-func LstmData(c aten.Ctx, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
+func LstmData(c dispatch.Ctx, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
 	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.three(n.packed(data, batchSizes, n.ofList(hx)))
 }
 
 // Gru runs layers of gated recurrent units.
-func Gru(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func Gru(c dispatch.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // GruData is Gru for packed sequences.
-func GruData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func GruData(c dispatch.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
 // RnnTanh runs layers whose states are hyperbolic tangents.
-func RnnTanh(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func RnnTanh(c dispatch.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // RnnTanhData is RnnTanh for packed sequences.
-func RnnTanhData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func RnnTanhData(c dispatch.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
 // RnnRelu applies recurrent layers with relu.
-func RnnRelu(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func RnnRelu(c dispatch.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // RnnReluData is RnnRelu for packed sequences.
-func RnnReluData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func RnnReluData(c dispatch.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
@@ -407,30 +407,30 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 }
 
 // LstmCell is a step of long short-term memory.
-func LstmCell(c aten.Ctx, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
+func LstmCell(c dispatch.Ctx, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
 	n := &network{scope: within(c, "lstm_cell"), cells: "lstm"}
 	defer n.Close()
 	end := n.cell(input, n.ofList(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 	return n.two(end.h, states{h: end.c})
 }
 
-func oneStep(c aten.Ctx, op, cells string, input, hx *tensor.Tensor, w weights) (*tensor.Tensor, error) {
+func oneStep(c dispatch.Ctx, op, cells string, input, hx *tensor.Tensor, w weights) (*tensor.Tensor, error) {
 	n := &network{scope: within(c, op), cells: cells}
 	defer n.Close()
 	return n.result(nil, n.cell(input, states{h: hx}, w).h)
 }
 
 // GruCell is a step of gated recurrent units.
-func GruCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func GruCell(c dispatch.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	return oneStep(c, "gru_cell", "gru", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }
 
 // RnnTanhCell is a step whose state is a hyperbolic tangent.
-func RnnTanhCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func RnnTanhCell(c dispatch.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	return oneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }
 
 // RnnReluCell applies one step of a recurrent layer with relu.
-func RnnReluCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func RnnReluCell(c dispatch.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	return oneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }

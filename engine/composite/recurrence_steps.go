@@ -1,7 +1,7 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -13,7 +13,7 @@ type walking struct {
 }
 
 // NnRecurrenceSteps runs the cells of a layer in one direction, one step after another.
-func NnRecurrenceSteps(c aten.Ctx, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
+func NnRecurrenceSteps(c dispatch.Ctx, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
 	w := &walking{scope: within(c, "nn_recurrence_steps"), bias: bias, cells: cells}
 	defer w.Close()
 	w.weight = w.Permute(weight, 1, 0)

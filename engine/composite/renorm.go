@@ -1,7 +1,7 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -9,7 +9,7 @@ import (
 )
 
 // Renorm scales down every slice along dim whose p-norm exceeds maxnorm, so that it does not.
-func Renorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
+func Renorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "renorm"
 	d := self.DType()
 	switch {

@@ -3,9 +3,9 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -14,24 +14,24 @@ import (
 )
 
 // GridSampler samples images at the points of a grid.
-func GridSampler(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func GridSampler(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	return gridSampler(c, "grid_sampler", 0, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler2d is GridSampler of images.
-func GridSampler2d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func GridSampler2d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	return gridSampler(c, "grid_sampler_2d", 2, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler3d is GridSampler of volumes.
-func GridSampler3d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func GridSampler3d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	return gridSampler(c, "grid_sampler_3d", 3, self, grid, mode, padding, alignCorners)
 }
 
 // NnGridSample is GridSampler with names for modes.
-func NnGridSample(c aten.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func NnGridSample(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	const op = "nn_grid_sample"
-	m, p := slices.Index(launch.SampleModes, mode), slices.Index(launch.SamplePaddings, padding)
+	m, p := slices.Index(backend.SampleModes, mode), slices.Index(backend.SamplePaddings, padding)
 	switch {
 	case m < 0:
 		return nil, status.Valuef("%s: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '%s'", op, mode)
@@ -52,7 +52,7 @@ func cornersUnsaid(op string, alignCorners ops.Bool) error {
 	return warning.AlignCorners.Of(op, "align_corners defaults to False, unlike in PyTorch before 1.3; pass align_corners explicitly")
 }
 
-func gridSampler(c aten.Ctx, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func gridSampler(c dispatch.Ctx, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if d := self.DType(); !d.IsFloatingPoint() {
 		return nil, status.NotImplementedf("%s: not implemented for %v", op, d)
 	}
@@ -64,7 +64,7 @@ func gridSampler(c aten.Ctx, op string, n int, self, grid *tensor.Tensor, mode, 
 }
 
 // NnAffineGrid has the points that images are sampled at to transform them by matrices.
-func NnAffineGrid(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func NnAffineGrid(c dispatch.Ctx, theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	const op = "nn_affine_grid"
 	if err := cornersUnsaid(op, alignCorners); err != nil {
 		return nil, err
@@ -73,11 +73,11 @@ func NnAffineGrid(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCorners o
 }
 
 // AffineGridGenerator is NnAffineGrid by another name.
-func AffineGridGenerator(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+func AffineGridGenerator(c dispatch.Ctx, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
 	return affineGrid(c, "affine_grid_generator", theta, size, alignCorners, 0)
 }
 
-func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (*tensor.Tensor, error) {
+func affineGrid(c dispatch.Ctx, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (*tensor.Tensor, error) {
 	if !theta.DType().IsFloatingPoint() {
 		return nil, status.Valuef("%s: Expected theta to have floating point type, but got %v", op, theta.DType())
 	}

@@ -3,7 +3,7 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
@@ -14,7 +14,7 @@ import (
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
-func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
+func within(c dispatch.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // only returns the result of the only step of op.
 func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
@@ -33,7 +33,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	r, err := ops.Deliver(s.Op, out, t)
-	aten.Wrote(err, out)
+	dispatch.Wrote(err, out)
 	return r, err
 }
 
@@ -46,7 +46,7 @@ func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	r, err := ops.DeliverCast(s.Op, out, t)
-	aten.Wrote(err, out)
+	dispatch.Wrote(err, out)
 	return r, err
 }
 

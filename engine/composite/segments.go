@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -27,7 +27,7 @@ var segmentKinds = map[string]struct {
 
 // SegmentReduce reduces each segment of data along axis. Each position is assigned the number of its segment, from 1, for a scatter; positions before
 // the first and after the last segment are assigned to two extra segments, which are dropped.
-func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+func SegmentReduce(c dispatch.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "segment_reduce"
 	kind, known := segmentKinds[reduce]
 	of := lengths

@@ -3,8 +3,8 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -50,7 +50,7 @@ func (s *scope) places(t, counts *tensor.Tensor, sequences int64) *tensor.Tensor
 }
 
 // PackPaddedSequence removes the padding of sequences.
-func PackPaddedSequence(c aten.Ctx, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
+func PackPaddedSequence(c dispatch.Ctx, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
 	s := within(c, "pack_padded_sequence")
 	defer s.Close()
 	if s.Err == nil && (input.Dim() < 2 || input.Numel() == 0) {
@@ -94,7 +94,7 @@ func (s *scope) both(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error
 }
 
 // PadPackedSequence pads packed sequences.
-func PadPackedSequence(c aten.Ctx, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
+func PadPackedSequence(c dispatch.Ctx, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
 	s := within(c, "pad_packed_sequence")
 	defer s.Close()
 	list, rows := s.falling(counts, "batch_sizes")

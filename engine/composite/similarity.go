@@ -1,7 +1,7 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -9,7 +9,7 @@ import (
 )
 
 // CosineSimilarity returns the dot product of two tensors along dim, divided by their norms, each at least eps.
-func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
+func CosineSimilarity(c dispatch.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
 	const op = "cosine_similarity"
 	d, err := c.ResultType(x1, x2)
 	if err != nil {

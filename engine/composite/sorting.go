@@ -1,12 +1,12 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Argsort returns the indices that sort self along dim.
-func Argsort(c aten.Ctx, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
+func Argsort(c dispatch.Ctx, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
 	s := within(c, "argsort")
 	defer s.Close()
 	values, indices, err := c.Sort(nil, nil, self, dim, descending)
@@ -15,12 +15,12 @@ func Argsort(c aten.Ctx, self *tensor.Tensor, dim int64, descending bool) (*tens
 }
 
 // ArgsortStable is Argsort; all sorts here are stable.
-func ArgsortStable(c aten.Ctx, self *tensor.Tensor, _ bool, dim int64, descending bool) (*tensor.Tensor, error) {
+func ArgsortStable(c dispatch.Ctx, self *tensor.Tensor, _ bool, dim int64, descending bool) (*tensor.Tensor, error) {
 	return c.Argsort(self, dim, descending)
 }
 
 // Msort sorts along the first dimension.
-func Msort(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Msort(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "msort")
 	defer s.Close()
 	return s.Last(func() (*tensor.Tensor, error) {

@@ -3,7 +3,7 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -11,21 +11,21 @@ import (
 )
 
 // NnMaxUnpool1d scatters elements to their positions in signals.
-func NnMaxUnpool1d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func NnMaxUnpool1d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool1d", 1, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool2d scatters elements to their positions in images.
-func NnMaxUnpool2d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func NnMaxUnpool2d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool2d", 2, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool3d scatters elements to their positions in volumes.
-func NnMaxUnpool3d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func NnMaxUnpool3d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool3d", 3, self, indices, kernel, stride, padding, sizes)
 }
 
-func maxUnpool(c aten.Ctx, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func maxUnpool(c dispatch.Ctx, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
 	defer p.Close()
 	p.expand()

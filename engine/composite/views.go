@@ -1,9 +1,9 @@
 package composite
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -11,23 +11,23 @@ import (
 // View operators with tensor arguments use only the metadata of these, so that the view of a gradient can be replayed after they are released.
 
 // ViewAs is View of the shape of other.
-func ViewAs(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func ViewAs(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.View(self, other.Sizes())
 	return only("view_as", made, err)
 }
 
 // ExpandAs is Expand to the shape of other.
-func ExpandAs(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func ExpandAs(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.Expand(self, other.Sizes(), false)
 	return only("expand_as", made, err)
 }
 
 // NarrowTensor is Narrow from a start that a tensor holds.
-func NarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
+func NarrowTensor(c dispatch.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if start.Dim() != 0 || !start.DType().IsIntegral() {
 		return nil, status.Runtimef("narrow: start must be a 0-dim integral tensor, but got shape %v of %v", start.Sizes(), start.DType())
 	}
-	from, err := launch.Item("narrow", start)
+	from, err := backend.Item("narrow", start)
 	if err != nil {
 		return nil, err
 	}
@@ -35,18 +35,18 @@ func NarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tens
 }
 
 // TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.
-func TensorSplitTensor(c aten.Ctx, self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func TensorSplitTensor(c dispatch.Ctx, self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	by := indicesOrSections
 	if by.DType() != dtype.Int64 || by.Dim() > 1 {
 		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
 	}
 	s := within(c, "tensor_split")
 	defer s.Close()
-	list := launch.RowMajor(&s.Scope, by, dtype.Int64)
+	list := backend.RowMajor(&s.Scope, by, dtype.Int64)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	indices, err := launch.Ints(s.Op, list)
+	indices, err := backend.Ints(s.Op, list)
 	if err != nil {
 		return nil, err
 	}

@@ -6,23 +6,23 @@ package conjugate
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 func init() {
-	kind := func(name, instead string) *aten.Kind {
-		return &aten.Kind{Name: name, Instead: instead, Serve: newBackend}
+	kind := func(name, instead string) *dispatch.Kind {
+		return &dispatch.Kind{Name: name, Instead: instead, Serve: newBackend}
 	}
-	aten.Register(tensor.Conjugate, kind("conjugated", "call resolve_conj() first"))
-	aten.Register(tensor.Negative, kind("negated", "call resolve_neg() first"))
+	dispatch.Register(tensor.Conjugate, kind("conjugated", "call resolve_conj() first"))
+	dispatch.Register(tensor.Negative, kind("negated", "call resolve_neg() first"))
 }
 
 // backend serves all operators except composite ones, whose intermediate ops are dispatched to this layer.
-func newBackend() aten.Backend {
-	b := aten.Serving(serve, func(o *aten.Operator) bool { return !o.Composed() })
+func newBackend() dispatch.Backend {
+	b := dispatch.Serving(serve, func(o *dispatch.Operator) bool { return !o.Composed() })
 	withRules(&b)
 	return b
 }
@@ -39,25 +39,25 @@ var untouched = map[string]bool{
 // scope owns the tensors that a call of this layer creates.
 type scope struct {
 	owner.Scope
-	c aten.Ctx // the context after this layer and those of autograd and names
+	c dispatch.Ctx // the context after this layer and those of autograd and names
 }
 
-func within(c aten.Ctx, op string) *scope {
+func within(c dispatch.Ctx, op string) *scope {
 	return &scope{owner.Scope{Op: op}, c.Past(tensor.Lazy | tensor.Gradient | tensor.Named)}
 }
 
 // serve executes an operator without a rule.
-func serve(c aten.Ctx, call *aten.Call) error {
+func serve(c dispatch.Ctx, call *dispatch.Call) error {
 	past := c.Past(tensor.Lazy)
 	switch {
 	case untouched[call.Name]:
 		return call.Run(past)
-	case call.Is(aten.View):
+	case call.Is(dispatch.View):
 		return follow(past, call)
 	}
 	s := within(c, call.Name)
 	defer s.Close()
-	if call.Is(aten.MaybeView) && len(call.Written()) == 0 {
+	if call.Is(dispatch.MaybeView) && len(call.Written()) == 0 {
 		if done, err := s.share(past, call); done || err != nil {
 			return err
 		}
@@ -67,12 +67,12 @@ func serve(c aten.Ctx, call *aten.Call) error {
 
 // follow executes a view operator. The result gets the exclusive or of the keys of the operand and of the view. An in-place view operator changes only
 // the geometry.
-func follow(past aten.Ctx, call *aten.Call) error {
+func follow(past dispatch.Ctx, call *dispatch.Call) error {
 	if len(call.Written()) > 0 {
 		return call.Run(past)
 	}
 	at := call.First()
-	self := aten.Value[*tensor.Tensor](call, at)
+	self := dispatch.Value[*tensor.Tensor](call, at)
 	s := within(past, call.Name)
 	defer s.Close()
 	back := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
@@ -96,9 +96,9 @@ func follow(past aten.Ctx, call *aten.Call) error {
 
 // share executes an operator, such as reshape, that returns a view of the first operand if possible and a copy otherwise. It returns false if the result
 // has another dtype.
-func (s *scope) share(past aten.Ctx, call *aten.Call) (done bool, err error) {
+func (s *scope) share(past dispatch.Ctx, call *dispatch.Call) (done bool, err error) {
 	at := call.First()
-	self := aten.Value[*tensor.Tensor](call, at)
+	self := dispatch.Value[*tensor.Tensor](call, at)
 	if self.Lazy() == 0 {
 		return false, nil
 	}
@@ -131,11 +131,11 @@ func (s *scope) share(past aten.Ctx, call *aten.Call) (done bool, err error) {
 }
 
 // compute executes an operator on resolved copies, and copies results that were written to a copy back to the view.
-func (s *scope) compute(past aten.Ctx, call *aten.Call) error {
+func (s *scope) compute(past dispatch.Ctx, call *dispatch.Call) error {
 	written := map[*tensor.Tensor]*tensor.Tensor{}
 	for _, t := range call.Written() {
 		if t.Lazy() != 0 && written[t] == nil {
-			s.Do(func() error { return iter.Fillable(s.Op, t) })
+			s.Do(func() error { return tensoriter.Fillable(s.Op, t) })
 			written[t] = s.resolved(t)
 		}
 	}

@@ -1,10 +1,10 @@
 package conjugate
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // Matrix products pass conjugated matrices on without resolving them, because BLAS can conjugate a transposed operand. Devices whose BLAS cannot resolve them.
@@ -25,7 +25,7 @@ func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.T
 		}
 		return run(out)
 	}
-	s.Do(func() error { return iter.Fillable(s.Op, out) })
+	s.Do(func() error { return tensoriter.Fillable(s.Op, out) })
 	made := s.resolved(out)
 	s.Do(func() error {
 		_, err := run(made)
@@ -36,23 +36,23 @@ func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.T
 }
 
 // product executes a matrix product of a and b.
-func product(c aten.Ctx, op string, out, a, b *tensor.Tensor, run func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func product(c dispatch.Ctx, op string, out, a, b *tensor.Tensor, run func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	a, b = s.factor(a), s.factor(b)
 	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Past(tensor.Lazy), out, a, b) })
 }
 
-func mm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	return product(c, "mm", out, self, mat2, aten.Ctx.Mm)
+func mm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	return product(c, "mm", out, self, mat2, dispatch.Ctx.Mm)
 }
 
-func bmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	return product(c, "bmm", out, self, mat2, aten.Ctx.Bmm)
+func bmm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	return product(c, "bmm", out, self, mat2, dispatch.Ctx.Bmm)
 }
 
 // sum executes a matrix product of a and b with an added tensor self, such as addmm.
-func sum(c aten.Ctx, op string, out, self, a, b *tensor.Tensor, run func(c aten.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func sum(c dispatch.Ctx, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	a, b = s.factor(a), s.factor(b)
@@ -65,44 +65,44 @@ func sum(c aten.Ctx, op string, out, self, a, b *tensor.Tensor, run func(c aten.
 	})
 }
 
-func addmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return sum(c, "addmm", out, self, mat1, mat2, func(c aten.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func addmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return sum(c, "addmm", out, self, mat1, mat2, func(c dispatch.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Addmm(out, self, a, b, beta, alpha)
 	})
 }
 
-func baddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return sum(c, "baddbmm", out, self, batch1, batch2, func(c aten.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func baddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return sum(c, "baddbmm", out, self, batch1, batch2, func(c dispatch.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Baddbmm(out, self, a, b, beta, alpha)
 	})
 }
 
 // mv is Mv with a resolved vector.
-func mv(c aten.Ctx, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
+func mv(c dispatch.Ctx, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mv")
 	defer s.Close()
 	vec = s.resolved(vec)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return product(c, "mv", out, self, vec, aten.Ctx.Mv)
+	return product(c, "mv", out, self, vec, dispatch.Ctx.Mv)
 }
 
 // dot is Dot. If exactly one vector is conjugated, it computes Vdot of the unconjugated ones.
-func dot(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func dot(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return inner(c, "dot", out, self, other, false)
 }
 
 // vdot is Vdot, which conjugates its first vector.
-func vdot(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func vdot(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return inner(c, "vdot", out, self, other, true)
 }
 
 // inner returns the dot product of two vectors, the first of which is conjugated if first is true.
-func inner(c aten.Ctx, op string, out, a, b *tensor.Tensor, first bool) (*tensor.Tensor, error) {
-	run := aten.Ctx.Dot
+func inner(c dispatch.Ctx, op string, out, a, b *tensor.Tensor, first bool) (*tensor.Tensor, error) {
+	run := dispatch.Ctx.Dot
 	if first {
-		run = aten.Ctx.Vdot
+		run = dispatch.Ctx.Vdot
 	}
 	s := within(c, op)
 	defer s.Close()
@@ -114,16 +114,16 @@ func inner(c aten.Ctx, op string, out, a, b *tensor.Tensor, first bool) (*tensor
 	if isConjugated(b) { // dot(a, conj(b)) = vdot(b, a)
 		a, b = b, a
 	}
-	run = aten.Ctx.Vdot
+	run = dispatch.Ctx.Vdot
 	if first {
-		run = aten.Ctx.Dot
+		run = dispatch.Ctx.Dot
 	}
 	a = s.Keep(a.WithLazy(0), nil)
 	return run(c.Past(tensor.Lazy), nil, a, b)
 }
 
 // matmul is Matmul. For vectors, matrices and batches of matrices of equal size it calls dot, mv, mm or bmm, which do not resolve conjugated operands.
-func matmul(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func matmul(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	switch [2]int{self.Dim(), other.Dim()} {
 	case [2]int{1, 1}:
 		return dot(c, out, self, other)

@@ -1,7 +1,7 @@
 package conjugate
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -10,7 +10,7 @@ import (
 )
 
 // withRules sets the operators that have a rule.
-func withRules(b *aten.Backend) {
+func withRules(b *dispatch.Backend) {
 	b.Real, b.Imag, b.ViewAsReal, b.ViewDtype = viewReal, viewImag, viewAsReal, viewDtype
 	b.ResolveConj, b.ResolveNeg = resolveConj, resolveNeg
 	b.Clone, b.Copy, b.Fill, b.Zero = clone, copyTo, fill, zero
@@ -22,17 +22,17 @@ func withRules(b *aten.Backend) {
 }
 
 // viewReal is Real: the conjugate bit does not change the real part.
-func viewReal(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return viewPart(c, self, aten.Ctx.Real, self.Lazy()&^ofReal(self))
+func viewReal(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return viewPart(c, self, dispatch.Ctx.Real, self.Lazy()&^ofReal(self))
 }
 
 // viewImag is Imag: the imaginary part of a conjugated tensor is a negated view.
-func viewImag(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func viewImag(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	lazy := self.Lazy() & tensor.Negative
 	if self.Lazy()&tensor.Conjugate != 0 {
 		lazy ^= tensor.Negative
 	}
-	return viewPart(c, self, aten.Ctx.Imag, lazy)
+	return viewPart(c, self, dispatch.Ctx.Imag, lazy)
 }
 
 // ofReal returns the key that Real removes from self.
@@ -43,7 +43,7 @@ func ofReal(self *tensor.Tensor) tensor.Keys {
 	return 0
 }
 
-func viewPart(c aten.Ctx, self *tensor.Tensor, view func(aten.Ctx, *tensor.Tensor) (*tensor.Tensor, error), lazy tensor.Keys) (*tensor.Tensor, error) {
+func viewPart(c dispatch.Ctx, self *tensor.Tensor, view func(dispatch.Ctx, *tensor.Tensor) (*tensor.Tensor, error), lazy tensor.Keys) (*tensor.Tensor, error) {
 	plain := self.WithLazy(0)
 	defer plain.Release()
 	made, err := view(c.Past(tensor.Lazy), plain)
@@ -54,16 +54,16 @@ func viewPart(c aten.Ctx, self *tensor.Tensor, view func(aten.Ctx, *tensor.Tenso
 }
 
 // viewAsReal is ViewAsReal, which returns an error for conjugated tensors.
-func viewAsReal(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func viewAsReal(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Lazy()&tensor.Conjugate != 0 {
 		return nil, status.Runtimef("view_as_real: view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); " +
 			"however, be warned that the resulting tensor will NOT alias the original.")
 	}
-	return viewPart(c, self, aten.Ctx.ViewAsReal, self.Lazy())
+	return viewPart(c, self, dispatch.Ctx.ViewAsReal, self.Lazy())
 }
 
 // viewDtype is ViewDtype, which returns an error, because it would reinterpret the unresolved bytes.
-func viewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+func viewDtype(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if self.Lazy()&tensor.Conjugate != 0 {
 		return nil, status.Runtimef("view: torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.")
 	}
@@ -71,17 +71,17 @@ func viewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, 
 }
 
 // resolveConj is ResolveConj.
-func resolveConj(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func resolveConj(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return resolve(c, "resolve_conj", self, tensor.Conjugate)
 }
 
 // resolveNeg is ResolveNeg.
-func resolveNeg(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func resolveNeg(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return resolve(c, "resolve_neg", self, tensor.Negative)
 }
 
 // resolve returns a resolved copy of a tensor with the key, and an alias of self otherwise.
-func resolve(c aten.Ctx, op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
+func resolve(c dispatch.Ctx, op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
 	if self.Lazy()&key == 0 {
 		return self.Alias(), nil
 	}
@@ -91,7 +91,7 @@ func resolve(c aten.Ctx, op string, self *tensor.Tensor, key tensor.Keys) (*tens
 }
 
 // clone is Clone.
-func clone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func clone(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "clone")
 	defer s.Close()
 	plain := s.Keep(self.WithLazy(0), nil)
@@ -101,7 +101,7 @@ func clone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tenso
 }
 
 // copyTo is Copy. It copies the resolved source, and then conjugates or negates the destination in memory. If both have the same keys and dtype, it copies memory.
-func copyTo(c aten.Ctx, self, src *tensor.Tensor, async bool) error {
+func copyTo(c dispatch.Ctx, self, src *tensor.Tensor, async bool) error {
 	s := within(c, "copy_")
 	defer s.Close()
 	lazy := self.Lazy()
@@ -116,7 +116,7 @@ func copyTo(c aten.Ctx, self, src *tensor.Tensor, async bool) error {
 }
 
 // fill is Fill: the value is conjugated or negated before it is written to memory.
-func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+func fill(c dispatch.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "fill_")
 	defer s.Close()
 	value = s.resolved(value)
@@ -134,7 +134,7 @@ func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // zero is Zero.
-func zero(c aten.Ctx, self *tensor.Tensor) error {
+func zero(c dispatch.Ctx, self *tensor.Tensor) error {
 	s := within(c, "zero_")
 	defer s.Close()
 	plain := s.Keep(self.WithLazy(0), nil)
@@ -183,7 +183,7 @@ func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 }
 
 // pointwise executes an elementwise operator of two tensors without a boxed call, for speed: derivatives multiply by conjugates.
-func pointwise(c aten.Ctx, op string, out, self, other *tensor.Tensor, run func(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func pointwise(c dispatch.Ctx, op string, out, self, other *tensor.Tensor, run func(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
@@ -201,24 +201,24 @@ func pointwise(c aten.Ctx, op string, out, self, other *tensor.Tensor, run func(
 	})
 }
 
-func mul(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return pointwise(c, "mul", out, self, other, aten.Ctx.Mul)
+func mul(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return pointwise(c, "mul", out, self, other, dispatch.Ctx.Mul)
 }
 
-func add(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return pointwise(c, "add", out, self, other, func(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func add(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return pointwise(c, "add", out, self, other, func(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Add(out, self, other, alpha)
 	})
 }
 
-func sub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return pointwise(c, "sub", out, self, other, func(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func sub(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return pointwise(c, "sub", out, self, other, func(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Sub(out, self, other, alpha)
 	})
 }
 
 // indexSet is IndexSet: the value is conjugated or negated, in the dtype of self, before it is written to memory.
-func indexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func indexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if value.IsWrappedNumber() {
 		return indexSetScalar(c, self, items, value.Item())
 	}
@@ -241,7 +241,7 @@ func indexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *ten
 }
 
 // indexSetScalar is IndexSetScalar.
-func indexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+func indexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
 	s := within(c, "index_put_")
 	defer s.Close()
 	items = s.resolvedItems(items)
@@ -275,7 +275,7 @@ func (s *scope) resolvedItems(items []ops.IndexItem) []ops.IndexItem {
 }
 
 // toString is ToString of the resolved tensor, with the autograd metadata and names of self.
-func toString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+func toString(c dispatch.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	s := within(c, "to_string")
 	defer s.Close()
 	made := s.resolved(self)

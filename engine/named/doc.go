@@ -6,10 +6,10 @@
 package named
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 func init() {
-	aten.Register(tensor.Named, &aten.Kind{Name: "named", Instead: "use rename(None) to drop the names", Serve: newBackend})
+	dispatch.Register(tensor.Named, &dispatch.Kind{Name: "named", Instead: "use rename(None) to drop the names", Serve: newBackend})
 }

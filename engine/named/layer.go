@@ -1,14 +1,14 @@
 package named
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // backend returns the kernels of operators on named tensors, except composite operators that use their decomposition.
-func newBackend() aten.Backend {
-	b := aten.Serving(serve, func(o *aten.Operator) bool { return o.Names != "steps" })
+func newBackend() dispatch.Backend {
+	b := dispatch.Serving(serve, func(o *dispatch.Operator) bool { return o.Names != "steps" })
 	b.Equal, b.Rot90, b.ViewAsComplex = namedEqual, namedRot90, namedViewAsComplex
 	b.IndexSet, b.IndexGet = namedIndexSet, namedIndexGet
 	b.TensordotDims, b.Cdist, b.Meshgrid = namedTensordotDims, namedCdist, namedMeshgrid
@@ -16,13 +16,13 @@ func newBackend() aten.Backend {
 }
 
 // serve computes the names of a call's results by the rule of its operator, and runs the call below the layer of names.
-func serve(c aten.Ctx, call *aten.Call) error {
+func serve(c dispatch.Ctx, call *dispatch.Call) error {
 	past := c.Past(tensor.Named)
 	switch call.Names {
 	case "own":
 		return call.Run(past)
 	case "refuse":
-		return aten.Refused(call.Name, tensor.Named)
+		return dispatch.Refused(call.Name, tensor.Named)
 	case "view":
 		return follow(past, call)
 	}
@@ -48,12 +48,12 @@ func serve(c aten.Ctx, call *aten.Call) error {
 }
 
 // reshapes reports whether the in-place form changes the dimensions of the tensor, and so its names.
-func reshapes(call *aten.Call) bool {
+func reshapes(call *dispatch.Call) bool {
 	return call.Category == "view" && (call.Names == "insert" || call.Names == "squeeze")
 }
 
 // namesOf returns the names of a call's results.
-func namesOf(call *aten.Call) ([]string, error) {
+func namesOf(call *dispatch.Call) ([]string, error) {
 	op, operands := call.Name, call.Operands()
 	switch call.Names {
 	case "unify":
@@ -65,14 +65,14 @@ func namesOf(call *aten.Call) ([]string, error) {
 	case "inner":
 		return inner(op, operands[0], operands[1])
 	case "insert":
-		return insert(op, aten.Given(call, "dim", int64(-1)), operands...)
+		return insert(op, dispatch.Given(call, "dim", int64(-1)), operands...)
 	case "drop":
 		return nil, nil
 	}
-	self := aten.Value[*tensor.Tensor](call, call.First())
+	self := dispatch.Value[*tensor.Tensor](call, call.First())
 	switch call.Names {
 	case "reduce":
-		return reduce(self, dimsOf(call), aten.Given(call, "keepdim", false)), nil
+		return reduce(self, dimsOf(call), dispatch.Given(call, "keepdim", false)), nil
 	case "squeeze":
 		return squeeze(self, dimsOf(call)), nil
 	case "batch":
@@ -88,7 +88,7 @@ func namesOf(call *aten.Call) ([]string, error) {
 }
 
 // dimsOf returns the dimensions that a call is given: nil for all.
-func dimsOf(call *aten.Call) []int64 {
+func dimsOf(call *dispatch.Call) []int64 {
 	at := max(call.Place("dim"), call.Place("dims"))
 	if at < 0 {
 		return nil
@@ -107,9 +107,9 @@ func dimsOf(call *aten.Call) []int64 {
 }
 
 // follow is serve for views: it follows the dimensions of the first tensor through the call, which writes to nothing then.
-func follow(past aten.Ctx, call *aten.Call) error {
+func follow(past dispatch.Ctx, call *dispatch.Call) error {
 	at := call.First()
-	names, err := trace(call.Name, aten.Value[*tensor.Tensor](call, at), func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
+	names, err := trace(call.Name, dispatch.Value[*tensor.Tensor](call, at), func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
 		given := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 			switch {
 			case i < call.Outs:

@@ -3,7 +3,7 @@ package named
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -13,13 +13,13 @@ import (
 // Operators with separate rules.
 
 // namedEqual is Equal: tensors whose names differ are not.
-func namedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+func namedEqual(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
 	equal, err := c.Past(tensor.Named).Equal(self, other)
 	return equal && slices.Equal(Of(self), Of(other)), err
 }
 
 // namedRot90 is Rot90, which changes two dimensions for each other where it turns by a right angle.
-func namedRot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
+func namedRot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	r, err := c.Past(tensor.Named).Rot90(self, k, dims)
 	names := slices.Clone(Of(self))
 	if err == nil && k%2 != 0 {
@@ -32,14 +32,14 @@ func namedRot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor
 }
 
 // namedViewAsComplex is ViewAsComplex, which takes the last dimension away.
-func namedViewAsComplex(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func namedViewAsComplex(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	r, err := c.Past(tensor.Named).ViewAsComplex(self)
 	give(without(Of(self), []int64{-1}), err, r)
 	return r, err
 }
 
 // namedIndexSet is IndexSet: the value's names must match those of the indexed part.
-func namedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func namedIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if value.Names() != nil {
 		part, err := namedIndexGet(c, self, items)
 		if err != nil {
@@ -54,7 +54,7 @@ func namedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value
 }
 
 // namedIndexGet is IndexGet: integers remove a dimension, slices and ellipses keep its name. Dimensions selected by tensors and bools have no names.
-func namedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+func namedIndexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	r, err := c.Past(tensor.Named).IndexGet(self, items)
 	if err == nil {
 		give(indexed(Of(self), items), err, r)
@@ -113,7 +113,7 @@ func indexed(names []string, items []ops.IndexItem) (left []string) {
 }
 
 // namedTensordotDims is TensordotDims: the result has the remaining dimensions of both operands.
-func namedTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
+func namedTensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	const op = "tensordot"
 	a, b := Of(self), Of(other)
 	names, err := distinct(op, slices.Concat(without(a, dimsSelf), without(b, dimsOther)), a, b)
@@ -126,7 +126,7 @@ func namedTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, d
 }
 
 // namedCdist is Cdist: the rows of x1, then those of x2.
-func namedCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
+func namedCdist(c dispatch.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
 	turned := Of(x2)
 	if n := len(turned); n > 1 {
 		turned = slices.Concat(turned[:n-2], []string{turned[n-1], turned[n-2]})
@@ -141,7 +141,7 @@ func namedCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (*ten
 }
 
 // namedMeshgrid is Meshgrid: each dimension has the name of the vector whose coordinates it is.
-func namedMeshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+func namedMeshgrid(c dispatch.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	var names []string
 	for _, t := range tensors {
 		names = append(names, append(Of(t), "")[0])

@@ -3,16 +3,16 @@ package ops
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // floats fill the first kernel parameters.
 func floats(values ...float64) params {
-	return func(d dtype.DType, p *launch.Params) {
+	return func(d dtype.DType, p *backend.Params) {
 		for i, v := range values {
 			p.Set(i, d, dtype.FloatScalar(v))
 		}
@@ -77,7 +77,7 @@ func (p *pointwise) between(out, self *tensor.Tensor, low, high dtype.Scalar) (*
 
 // scalars fill the first kernel parameters.
 func scalars(values ...dtype.Scalar) params {
-	return func(d dtype.DType, p *launch.Params) {
+	return func(d dtype.DType, p *backend.Params) {
 		for i, v := range values {
 			p.Set(i, d, v)
 		}

@@ -3,18 +3,18 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // alignment holds the operands of connectionist temporal classification.
 type alignment struct {
 	*scope
-	launch.Alignment
+	backend.Alignment
 	most int64 // labels
 }
 
@@ -95,13 +95,13 @@ func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int6
 	list := []*tensor.Tensor{a.empty(logs, dtype.Float64, examples), a.empty(logs, dtype.Float64, examples, logs.Sizes()[0], a.most), a.empty(logs, dtype.Int64, examples)}
 	a.Losses, a.Forward = list[0], list[1]
 	a.Do(func() error {
-		return launch.WriteInts(a.Op, list[2], func(to []int64) {
+		return backend.WriteInts(a.Op, list[2], func(to []int64) {
 			for i, n := range labels {
 				to[i] = max(n, 1)
 			}
 		})
 	})
-	a.Do(func() error { return launch.On(logs).Align(a.Op, a.Alignment) })
+	a.Do(func() error { return backend.On(logs).Align(a.Op, a.Alignment) })
 	if list, err = a.GiveAll(list); err != nil {
 		return nil, nil, nil, err
 	}
@@ -119,7 +119,7 @@ func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []in
 	if !slices.Equal(losses.Sizes(), sizes[1:2]) || !slices.Equal(given.Sizes(), sizes[1:2]) || !slices.Equal(forward.Sizes(), []int64{sizes[1], sizes[0], a.most}) {
 		a.Failf("losses, their gradients and log_alpha must have one entry for each batch element, but have sizes %v, %v and %v", losses.Sizes(), given.Sizes(), forward.Sizes())
 	}
-	if _, err := iter.Device(a.Op, logs, given, losses, forward); err != nil {
+	if _, err := tensoriter.Device(a.Op, logs, given, losses, forward); err != nil {
 		a.Fail(err)
 	}
 	if a.Err != nil {
@@ -127,6 +127,6 @@ func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []in
 	}
 	a.Given, a.Losses, a.Forward, a.Finite = a.cast(given, dtype.Float64), a.cast(losses, dtype.Float64), a.cast(forward, dtype.Float64), finite
 	a.Gradient = a.empty(logs, logs.DType(), sizes...)
-	a.Do(func() error { return launch.On(logs).Align(a.Op, a.Alignment) })
+	a.Do(func() error { return backend.On(logs).Align(a.Op, a.Alignment) })
 	return a.Give(a.Gradient)
 }

@@ -1,11 +1,11 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -24,7 +24,7 @@ func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 
 // factor passes a number to a kernel, rounded to the result's dtype.
 func factor(value dtype.Scalar, result dtype.DType) params {
-	return func(d dtype.DType, p *launch.Params) {
+	return func(d dtype.DType, p *backend.Params) {
 		p.Set(0, d, tensor.Rounded(result, value))
 	}
 }
@@ -99,7 +99,7 @@ func Square(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Abs computes absolute values; those of complex numbers are real. In place, complex numbers are rejected.
 func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
-		if err := iter.SameDType("abs", out, self.DType()); err != nil {
+		if err := tensoriter.SameDType("abs", out, self.DType()); err != nil {
 			return nil, err
 		}
 	} else if out == self {
@@ -129,7 +129,7 @@ func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcmul", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcmul.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcmul.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Addcdiv computes self + value*tensor1/tensor2.
@@ -140,7 +140,7 @@ func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcdiv", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcdiv.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcdiv.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Lerp computes self + weight*(end - self).

@@ -3,23 +3,23 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // attention holds the operands of one attention; they have the same leading dimensions.
 type attention struct {
 	*scope
-	launch.Attention
+	backend.Attention
 	lead, sizes []int64 // of the leading dimensions, and of the result
 }
 
 // attending begins an attention, and rejects operands that do not fit.
 func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
-	a := &attention{scope: within(op), Attention: launch.Attention{Mask: mask, Causal: causal, Scale: scale}}
+	a := &attention{scope: within(op), Attention: backend.Attention{Mask: mask, Causal: causal, Scale: scale}}
 	n := query.Dim() - 2
 	if min(n, key.Dim()-2, value.Dim()-2) < 0 {
 		a.Failf("query, key and value must have at least 2 dimensions, but have sizes %v, %v and %v", query.Sizes(), key.Sizes(), value.Sizes())
@@ -37,7 +37,7 @@ func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, s
 		a.Failf("not implemented for %v; convert to float32 or float64", d)
 	}
 	if a.Err == nil {
-		_, err := iter.Device(op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool { return t == nil })...)
+		_, err := tensoriter.Device(op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool { return t == nil })...)
 		a.Fail(err)
 	}
 	a.Query, a.Key, a.Value = a.adjacent(query), a.adjacent(key), a.adjacent(value)
@@ -73,7 +73,7 @@ func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float6
 		return tensor.Empty(a.Op, a.sizes, query.DType(), query.Device())
 	})
 	a.LSE = a.empty(query, query.DType(), a.sizes[:len(a.sizes)-1]...)
-	a.Do(func() error { return launch.On(query).Attend(a.Op, a.Attention) })
+	a.Do(func() error { return backend.On(query).Attend(a.Op, a.Attention) })
 	list, err := a.GiveAll([]*tensor.Tensor{a.Result, a.LSE})
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +108,7 @@ func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tenso
 			a.Of[i] = gradients[i]
 		}
 	}
-	a.Do(func() error { return launch.On(query).Attend(a.Op, a.Attention) })
+	a.Do(func() error { return backend.On(query).Attend(a.Op, a.Attention) })
 	if gradients, err = a.GiveAll(gradients); err != nil {
 		return nil, nil, nil, nil, err
 	}

@@ -3,16 +3,16 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // Equal reports whether sizes and elements agree.
 func Equal(self, other *tensor.Tensor) (bool, error) {
-	if _, err := iter.Device("equal", self, other); err != nil {
+	if _, err := tensoriter.Device("equal", self, other); err != nil {
 		return false, err
 	}
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
@@ -40,7 +40,7 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	if d := self.DType(); d.IsIntegral() && d.Size() == 8 && rtol < 1e-9 {
 		return nearby(self, other, rtol, atol)
 	}
-	return isclose.run(nil, func(_ dtype.DType, p *launch.Params) {
+	return isclose.run(nil, func(_ dtype.DType, p *backend.Params) {
 		p.Set(0, dtype.Float64, dtype.FloatScalar(rtol))
 		p.Set(1, dtype.Float64, dtype.FloatScalar(atol))
 		if equalNan {

@@ -2,8 +2,8 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // comparedIn returns the dtype in which two operands are compared: the promoted one, or one that holds both, where promotion would change the values
@@ -58,7 +58,7 @@ func init() {
 
 // across compares uint64 with integers that have a sign: as uint64, but where these are negative.
 func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tensor.Tensor, error) {
-	to := iter.Output{Op: p.name, Out: out, DType: dtype.Bool}
+	to := tensoriter.Output{Op: p.name, Out: out, DType: dtype.Bool}
 	if err := to.Broadcast(self, other); err != nil {
 		return to.Done(err)
 	}

@@ -3,12 +3,12 @@ package ops
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -16,14 +16,14 @@ var convolutionKernel = kernel.Get("convolution")
 
 // NnConvolution makes results of images and kernels.
 func NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	c := convolution{op: "nn_convolution", sizes: sizes, Convolution: launch.Convolution{Images: self, Kernels: weight, Bias: bias, Making: launch.Results,
+	c := convolution{op: "nn_convolution", sizes: sizes, Convolution: backend.Convolution{Images: self, Kernels: weight, Bias: bias, Making: backend.Results,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
 	return c.make(format)
 }
 
 // NnConvolutionTranspose makes images of results and kernels.
 func NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	c := convolution{op: "nn_convolution_transpose", sizes: sizes, Convolution: launch.Convolution{Results: self, Kernels: weight, Bias: bias, Making: launch.Images,
+	c := convolution{op: "nn_convolution_transpose", sizes: sizes, Convolution: backend.Convolution{Results: self, Kernels: weight, Bias: bias, Making: backend.Images,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
 	return c.make(format)
 }
@@ -34,14 +34,14 @@ func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, d
 	if d := self.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
 		return nil, status.NotImplementedf("%s: gradients are not implemented for %v", op, d)
 	}
-	c := convolution{op: op, sizes: sizes, Convolution: launch.Convolution{Images: self, Results: results, Making: launch.Kernels,
+	c := convolution{op: op, sizes: sizes, Convolution: backend.Convolution{Images: self, Results: results, Making: backend.Kernels,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
 	return c.make(format)
 }
 
 // convolution describes a convolution of which one tensor is computed from the two others. It holds the sizes of that tensor after the first two.
 type convolution struct {
-	launch.Convolution
+	backend.Convolution
 	op    string
 	sizes []int64
 }
@@ -73,7 +73,7 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if _, err := convolutionKernel.For(c.op, a.DType()); err != nil {
 		return nil, err
 	}
-	dev, err := iter.Device(c.op, given...)
+	dev, err := tensoriter.Device(c.op, given...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +85,14 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 	switch {
 	case s.Err != nil || (*made).Numel() == 0:
 	case a.Numel() > 0 && b.Numel() > 0:
-		s.Do(func() error { return launch.On(*made).Convolution(c.op, c.Convolution) })
+		s.Do(func() error { return backend.On(*made).Convolution(c.op, c.Convolution) })
 	case c.Bias == nil:
 		s.Do(func() error { return fillWith(*made, zero) })
 	default:
 		bias := s.Step(func() (*tensor.Tensor, error) {
 			return view.Reshape(c.op, c.Bias, append([]int64{-1}, slices.Repeat([]int64{1}, len(c.sizes))...))
 		})
-		s.Do(func() error { return launch.Copy(c.op, *made, bias) })
+		s.Do(func() error { return backend.Copy(c.op, *made, bias) })
 	}
 	return s.Give(*made)
 }
@@ -117,10 +117,10 @@ func (c *convolution) fit(a, b *tensor.Tensor) ([]int64, error) {
 	fits := c.Groups > 0
 	if fits {
 		switch c.Making {
-		case launch.Results:
+		case backend.Results:
 			sizes[0], sizes[1] = images[0], kernels[0]
 			fits = images[1]%c.Groups == 0 && images[1]/c.Groups == kernels[1] && kernels[0]%c.Groups == 0
-		case launch.Images:
+		case backend.Images:
 			sizes[0], sizes[1] = results[0], shape.Times(kernels[1], c.Groups)
 			fits = results[1] == kernels[0] && kernels[0]%c.Groups == 0
 		default:

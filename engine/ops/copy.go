@@ -3,12 +3,12 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
@@ -16,7 +16,7 @@ import (
 func assign(op string, dst, src *tensor.Tensor) error { return assignTo(op, dst, src, false) }
 
 func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
-	if err := iter.Writable(op, dst); err != nil {
+	if err := tensoriter.Writable(op, dst); err != nil {
 		return err
 	}
 	s := within(op)
@@ -28,20 +28,22 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 	switch {
 	case s.Err != nil:
 	case src.Storage() == dst.Storage() && dst.Numel() > 0:
-		if iter.SameView(dst, from) && dst.DType() == src.DType() {
+		if tensoriter.SameView(dst, from) && dst.DType() == src.DType() {
 			return nil
 		}
-		if iter.Overlaps(dst, from) {
+		if tensoriter.Overlaps(dst, from) {
 			from = s.Keep(cloned(op, src, src.DType(), src.Device(), shape.Preserve))
 		}
 	}
-	s.Do(func() error { return launch.On(dst, from).Copy(op, launch.Copying{To: dst, From: from, Async: async}) })
+	s.Do(func() error {
+		return backend.On(dst, from).Copy(op, backend.Copying{To: dst, From: from, Async: async})
+	})
 	return s.Err
 }
 
 // Copy writes src to self. With async, the caller does not wait for copies between a device and pinned memory.
 func Copy(self, src *tensor.Tensor, async bool) error {
-	if err := iter.Writable("copy_", self); err != nil {
+	if err := tensoriter.Writable("copy_", self); err != nil {
 		return err
 	}
 	if err := discards("copy_", src.DType(), self.DType()); err != nil {
@@ -64,9 +66,9 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("fill_: only supports 0-dimension value tensor but got tensor with %d dimensions", value.Dim())
 	}
 	if out != nil {
-		check := iter.Writable
+		check := tensoriter.Writable
 		if value.IsWrappedNumber() {
-			check = iter.Fillable
+			check = tensoriter.Fillable
 		}
 		if err := check("fill_", out); err != nil {
 			return nil, err
@@ -83,7 +85,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if out == nil {
 		to = s.Keep(emptyLike(s.Op, self, self.DType(), self.Device(), shape.Preserve))
 	}
-	s.Do(func() error { return launch.On(to).Fill("fill_", launch.Filling{To: to, From: value}) })
+	s.Do(func() error { return backend.On(to).Fill("fill_", backend.Filling{To: to, From: value}) })
 	if out != nil {
 		return s.in(out)
 	}
@@ -92,7 +94,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Zero writes zeros.
 func Zero(self *tensor.Tensor) error {
-	if err := iter.Fillable("zero_", self); err != nil {
+	if err := tensoriter.Fillable("zero_", self); err != nil {
 		return err
 	}
 	return fillWith(self, dtype.IntScalar(0))
@@ -103,7 +105,7 @@ func Item(self *tensor.Tensor) (dtype.Scalar, error) {
 	if self.Numel() != 1 {
 		return dtype.Scalar{}, status.Runtimef("item: a Tensor with %d elements cannot be converted to Scalar", self.Numel())
 	}
-	return launch.Item("item", self)
+	return backend.Item("item", self)
 }
 
 // IsContiguous reports whether the elements are contiguous in memory format f.
@@ -116,5 +118,5 @@ func IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, error) {
 
 // IsSetTo reports whether both tensors are the same view of the same storage.
 func IsSetTo(self, other *tensor.Tensor) (bool, error) {
-	return self.Storage() == other.Storage() && iter.SameView(self, other) && self.DType() == other.DType(), nil
+	return self.Storage() == other.Storage() && tensoriter.SameView(self, other) && self.DType() == other.DType(), nil
 }

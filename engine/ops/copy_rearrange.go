@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -67,7 +67,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	counts, err := launch.Ints(op, times)
+	counts, err := backend.Ints(op, times)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	s.Err = launch.WriteInts(op, index, func(to []int64) {
+	s.Err = backend.WriteInts(op, index, func(to []int64) {
 		for i, n := range counts {
 			for k := range to[:n] {
 				to[k] = int64(i)
@@ -112,7 +112,7 @@ func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) 
 	s := within(op)
 	defer s.Close()
 	out := s.Keep(emptyLike(op, self, self.DType(), self.Device(), shape.Preserve))
-	s.Do(func() error { return launch.On(out).Copy(op, launch.Copying{To: out, From: self, Flipped: mask}) })
+	s.Do(func() error { return backend.On(out).Copy(op, backend.Copying{To: out, From: self, Flipped: mask}) })
 	return s.Give(out)
 }
 
@@ -203,14 +203,14 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (
 	s := within(op)
 	defer s.Close()
 	if out == self {
-		s.Err = iter.Writable(op, out)
+		s.Err = tensoriter.Writable(op, out)
 	}
 	work := self
 	if s.Err == nil && (out != self || !out.IsContiguous()) {
 		work = s.contiguousCopy(self, self.DType())
 	}
 	s.Do(func() error {
-		return launch.On(work).Triangle(op, launch.Triangle{To: work, Diagonal: diagonal, Below: below})
+		return backend.On(work).Triangle(op, backend.Triangle{To: work, Diagonal: diagonal, Below: below})
 	})
 	if work == out {
 		return s.in(out)

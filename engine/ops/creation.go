@@ -5,10 +5,10 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -28,8 +28,8 @@ func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev 
 }
 
 // factory opens the output of a creation function: out must have the requested dtype and device, if any.
-func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to iter.Output, err error) {
-	to = iter.Output{Op: op, Out: out, Sizes: size, Exact: true, Fresh: true}
+func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
+	to = tensoriter.Output{Op: op, Out: out, Sizes: size, Exact: true, Fresh: true}
 	if out != nil {
 		otherwise = out.DType()
 		if dev.IsNone() {

@@ -6,19 +6,19 @@ import (
 	"math/bits"
 	"math/cmplx"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var rangeKernel, linspaceKernel = kernel.Get("range"), kernel.Get("linspace")
 
 // ranged makes the tensor of n elements that k fills; an out of as many elements keeps its shape.
-func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (iter.Output, error) {
+func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (tensoriter.Output, error) {
 	size, fills := []int64{n}, d
 	switch {
 	case out != nil:
@@ -29,7 +29,7 @@ func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwi
 		fills = otherwise
 	}
 	if _, err := k.For(op, fills); err != nil {
-		return iter.Output{}, err
+		return tensoriter.Output{}, err
 	}
 	return factory(op, out, size, d, otherwise, layout, dev)
 }
@@ -144,7 +144,7 @@ func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar
 	}
 	to, err := ranged(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
 	if err == nil {
-		err = launch.On(to.To).Range(op, launch.Range{Kernel: rangeKernel, To: to.To, Start: start, Step: step})
+		err = backend.On(to.To).Range(op, backend.Range{Kernel: rangeKernel, To: to.To, Start: start, Step: step})
 	}
 	return to.Done(err)
 }
@@ -169,7 +169,7 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 }
 
 // spaced creates the tensor that linspace and logspace fill.
-func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (to iter.Output, err error) {
+func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
 	if steps < 0 {
 		return to, status.Runtimef("%s: number of steps must be non-negative, got %d", op, steps)
 	}
@@ -218,7 +218,7 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 	if steps == 1 { // the end does not count, whatever it is
 		to, step = from, 0
 	}
-	return launch.On(t).Range(op, launch.Range{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
+	return backend.On(t).Range(op, backend.Range{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
 
 func clampFinite(v float64) float64 { return max(min(v, math.MaxFloat64), -math.MaxFloat64) }
@@ -235,9 +235,9 @@ func endpoint(s dtype.Scalar, d dtype.DType) dtype.Scalar {
 func wide(s dtype.Scalar) bool { return s.Kind == dtype.KindUint || s.I < -1<<53 || s.I > 1<<53 }
 
 // fillWide fills an output of 64-bit integers with evenly spaced ones, without their fractions, in integers of 128 bits.
-func fillWide(to *iter.Output, from, last dtype.Scalar) error {
+func fillWide(to *tensoriter.Output, from, last dtype.Scalar) error {
 	n := uint64(to.To.Numel())
-	if n == 0 || !launch.Known(to.To) {
+	if n == 0 || !backend.Known(to.To) {
 		return nil
 	}
 	s := within(to.Op)

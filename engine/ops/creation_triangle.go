@@ -3,9 +3,9 @@ package ops
 import (
 	"math/bits"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -77,7 +77,7 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	s.Err = launch.WriteInts(op, indices, func(both []int64) {
+	s.Err = backend.WriteInts(op, indices, func(both []int64) {
 		rows, columns := both[:count], both[count:]
 		for i := t.first; i < t.last; i++ {
 			from, to := t.span(i)

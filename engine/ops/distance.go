@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -51,7 +51,7 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	case !(p >= 0):
 		return nil, status.Runtimef("%s: only supports non-negative p values, got %v", op, p)
 	}
-	if _, err := iter.Device(op, x1, x2); err != nil {
+	if _, err := tensoriter.Device(op, x1, x2); err != nil {
 		return nil, err
 	}
 	split := func(t *tensor.Tensor) (batch []int64, rows int64) {
@@ -90,7 +90,7 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 		}
 	}
 	s.Do(func() error {
-		return launch.On(out).Distance(op, launch.Distance{Kernel: k, To: out, A: a, B: b, P: p})
+		return backend.On(out).Distance(op, backend.Distance{Kernel: k, To: out, A: a, B: b, P: p})
 	})
 	return s.result(nil, s.cast(out, d))
 }
@@ -113,7 +113,7 @@ func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 	rows := s.cast(self, d)
 	out := s.empty(rows, d, n*max(n-1, 0)/2)
 	s.Do(func() error {
-		return launch.On(out).Distance(op, launch.Distance{Kernel: distanceKernel, To: out, A: rows, P: p})
+		return backend.On(out).Distance(op, backend.Distance{Kernel: distanceKernel, To: out, A: rows, P: p})
 	})
 	return s.result(nil, out)
 }

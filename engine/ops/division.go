@@ -1,12 +1,12 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -39,7 +39,7 @@ func divideThenTruncate(out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	if s.Err != nil || out == nil {
 		return s.Give(quotient)
 	}
-	to := iter.Output{Op: s.Op, Out: out, DType: quotient.DType()}
+	to := tensoriter.Output{Op: s.Op, Out: out, DType: quotient.DType()}
 	err := to.Broadcast(self, other)
 	if err == nil {
 		err = to.CopyFrom(quotient)
@@ -69,7 +69,7 @@ func Fmod(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // divide runs a kernel that cannot divide integers by zero, after making sure that it need not.
 func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	if d := resultType(self, other); d.IsIntegral() && launch.Known(other) && self.Numel() > 0 {
+	if d := resultType(self, other); d.IsIntegral() && backend.Known(other) && self.Numel() > 0 {
 		zero, err := anywhere(p.name, hasZero, d, other)
 		if err != nil {
 			return nil, err

@@ -1,24 +1,24 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // elementwise runs a kernel over operands, outputs first.
-func elementwise(op string, k *kernel.Kernel, compute dtype.DType, params *launch.Params, operands ...*tensor.Tensor) error {
-	w := launch.Elementwise{Kernel: k, Compute: compute, Params: params}
+func elementwise(op string, k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) error {
+	w := backend.Elementwise{Kernel: k, Compute: compute, Params: params}
 	copy(w.Operands[:], operands)
-	return launch.On(operands[0]).Elementwise(op, w)
+	return backend.On(operands[0]).Elementwise(op, w)
 }
 
 var differs, hasZero = kernel.Get("differs"), kernel.Get("has_zero")
 
 // anywhere reports whether a kernel finds an element that it searches for.
 func anywhere(op string, k *kernel.Kernel, compute dtype.DType, operands ...*tensor.Tensor) (bool, error) {
-	w := launch.Elementwise{Kernel: k, Compute: compute}
+	w := backend.Elementwise{Kernel: k, Compute: compute}
 	copy(w.Operands[:], operands)
-	return launch.On(operands[0], operands[1:]...).Any(op, w)
+	return backend.On(operands[0], operands[1:]...).Any(op, w)
 }

@@ -1,10 +1,10 @@
 package ops_test
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composite operators
 	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	_ "github.com/libtensor/libtensor/engine/quantized" // quantized tensors
@@ -12,7 +12,7 @@ import (
 )
 
 // ctx is the dispatcher, through which these tests call every operator.
-var ctx aten.Ctx
+var ctx dispatch.Ctx
 
 // The addend and the scale of products in tests that do not depend on them.
 var zero, unscale = dtype.IntScalar(0), dtype.IntScalar(1)

@@ -1,8 +1,8 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -17,10 +17,10 @@ func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 
 // filler returns the number in a tensor that self's elements are to be filled with; any where nothing is known of both.
 func filler(op string, self, value *tensor.Tensor) (dtype.Scalar, error) {
-	if !launch.Known(self) && !launch.Known(value) {
+	if !backend.Known(self) && !backend.Known(value) {
 		return dtype.BoolScalar(false), nil
 	}
-	return launch.Item(op, value)
+	return backend.Item(op, value)
 }
 
 // checkOne is checkFits for a scalar that is converted to one element first: 16-bit floats overflow to infinity, and 8-bit floats follow their
@@ -41,5 +41,5 @@ func overflow(op string, value dtype.Scalar, d dtype.DType) error {
 
 // fillWith writes one value everywhere.
 func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
-	return launch.On(self).Fill("fill_", launch.Filling{To: self, Value: value})
+	return backend.On(self).Fill("fill_", backend.Filling{To: self, Value: value})
 }

@@ -3,12 +3,12 @@ package ops
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -28,7 +28,7 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return nextafter.run(out, nil, self, other)
 	}
 	// The next float32 is no 16-bit number, so that the step is one of the bits themselves.
-	to := iter.Output{Op: "nextafter", Out: out, DType: d, Exact: true}
+	to := tensoriter.Output{Op: "nextafter", Out: out, DType: d, Exact: true}
 	err := to.Broadcast(self, other)
 	if err == nil {
 		err = nextafterSixteen(to.To, self, other)
@@ -80,7 +80,7 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		if product = s.cast(product, d); s.Err != nil {
 			return nil, s.Err
 		}
-		to := iter.Output{Op: s.Op, Out: out, DType: d}
+		to := tensoriter.Output{Op: s.Op, Out: out, DType: d}
 		err := to.Broadcast(self, other)
 		if err == nil {
 			err = to.CopyFrom(product)
@@ -105,13 +105,13 @@ func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Ten
 	if !d.IsFloatingPoint() {
 		return nil, nil, status.Runtimef("frexp: only floating dtypes are supported, but self has dtype %v", d)
 	}
-	m := iter.Output{Op: "frexp", Name: "mantissa", Out: mantissa, DType: d, Exact: true}
-	e := iter.Output{Op: "frexp", Name: "exponent", Out: exponent, DType: dtype.Int32, Exact: true}
-	err := iter.BroadcastBoth(&m, &e, self)
+	m := tensoriter.Output{Op: "frexp", Name: "mantissa", Out: mantissa, DType: d, Exact: true}
+	e := tensoriter.Output{Op: "frexp", Name: "exponent", Out: exponent, DType: dtype.Int32, Exact: true}
+	err := tensoriter.BroadcastBoth(&m, &e, self)
 	if err == nil {
 		err = elementwise("frexp", frexp, d.Compute(), nil, m.To, e.To, self)
 	}
-	return iter.DoneBoth(&m, &e, err)
+	return tensoriter.DoneBoth(&m, &e, err)
 }
 
 // NanToNum replaces NaN and infinities.
@@ -126,7 +126,7 @@ func NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.T
 		}
 		return dtype.FloatScalar(otherwise)
 	}
-	return nanToNum.run(out, func(_ dtype.DType, p *launch.Params) {
+	return nanToNum.run(out, func(_ dtype.DType, p *backend.Params) {
 		p.Set(0, dtype.Float64, or(nan, 0))
 		p.Set(1, dtype.Float64, or(posinf, most))
 		p.Set(2, dtype.Float64, or(neginf, -most))

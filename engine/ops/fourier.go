@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -139,7 +139,7 @@ func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtyp
 	out := s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, sizes, strides, d, self.Device()) })
 	slices.Reverse(dims)
 	s.Do(func() error {
-		return launch.On(out).Fourier(op, launch.Fourier{To: out, From: self, Dims: dims, Inverse: inverse, Scale: scale})
+		return backend.On(out).Fourier(op, backend.Fourier{To: out, From: self, Dims: dims, Inverse: inverse, Scale: scale})
 	})
 	return s.Give(out)
 }

@@ -1,9 +1,9 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -75,7 +75,7 @@ func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 	defer s.Close()
 	bytes := s.Keep(tensor.Empty(s.Op, []int64{int64(len(state))}, dtype.Uint8, device.Host))
 	s.Do(func() error {
-		return launch.On(bytes).Write(s.Op, launch.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }})
+		return backend.On(bytes).Write(s.Op, backend.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }})
 	})
 	return s.Give(bytes)
 }
@@ -91,7 +91,7 @@ func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if s.Err != nil {
 		return s.Err
 	}
-	read, err := launch.On(bytes).Read(s.Op, bytes)
+	read, err := backend.On(bytes).Read(s.Op, bytes)
 	if err != nil {
 		return err
 	}

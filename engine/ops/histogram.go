@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // Bincount counts how often each integer from 0 on occurs in a vector, or adds up the weights of its occurrences.
@@ -57,7 +57,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
-	s.Do(func() error { return launch.On(in).Count(op, launch.Counting{To: counts, In: in, Weights: weights}) })
+	s.Do(func() error { return backend.On(in).Count(op, backend.Counting{To: counts, In: in, Weights: weights}) })
 	return s.Give(s.cast(counts, result))
 }
 
@@ -68,7 +68,7 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	if !d.IsFloatingPoint() {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to a floating-point dtype", op, d)
 	}
-	if err := iter.SameDType(op, out, d); err != nil {
+	if err := tensoriter.SameDType(op, out, d); err != nil {
 		return nil, err
 	}
 	s := within(op)
@@ -86,25 +86,25 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 		ranges = nil
 	}
 	edges := s.equalEdges(values, []int64{bins}, ranges, d)
-	hist := s.histogram(values, edges, nil, false, launch.ByDivision)
+	hist := s.histogram(values, edges, nil, false, backend.ByDivision)
 	return s.result(out, s.cast(hist, d))
 }
 
 // Histogram counts the elements, or adds up their weights, in equal bins of a range, or of the elements' range.
 func Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return histogramOfAll(outHist, outEdges, self, weight, density, launch.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfAll(outHist, outEdges, self, weight, density, backend.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.equalEdges(values, []int64{bins}, ranges, self.DType())
 	})
 }
 
 // HistogramEdges is Histogram with the edges of the bins given.
 func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return histogramOfAll(outHist, outEdges, self, weight, density, launch.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfAll(outHist, outEdges, self, weight, density, backend.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.givenEdges(values, []*tensor.Tensor{bins})
 	})
 }
 
-func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how launch.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
+func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
 	s := within("histogram")
 	defer s.Close()
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
@@ -124,30 +124,30 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	}
 	toHist, toEdges := resultIn(s.Op, outHist, counts), resultIn(s.Op, outEdges, at[0])
 	toHist.Name, toEdges.Name = "hist", "bin_edges"
-	toHist.Sharing, toEdges.Sharing = iter.Beside, iter.Beside
-	err = iter.OpenBoth(&toHist, &toEdges)
+	toHist.Sharing, toEdges.Sharing = tensoriter.Beside, tensoriter.Beside
+	err = tensoriter.OpenBoth(&toHist, &toEdges)
 	if err == nil {
 		err = cmp.Or(toHist.CopyFrom(counts), toEdges.CopyFrom(at[0]))
 	}
-	return iter.DoneBoth(&toHist, &toEdges, err)
+	return tensoriter.DoneBoth(&toHist, &toEdges, err)
 }
 
 // Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Returns the counts and the edges
 // of every dimension.
 func Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
-	return histogramOfPoints(self, weight, density, len(bins), launch.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfPoints(self, weight, density, len(bins), backend.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.equalEdges(values, bins, ranges, self.DType())
 	})
 }
 
 // HistogramddEdges is Histogramdd with the edges of the bins given.
 func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
-	return histogramOfPoints(self, weight, density, len(bins), launch.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+	return histogramOfPoints(self, weight, density, len(bins), backend.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.givenEdges(values, bins)
 	})
 }
 
-func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how launch.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := within("histogramdd")
 	defer s.Close()
 	if self.Dim() < 2 {
@@ -211,7 +211,7 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 		switch {
 		case ranges != nil:
 			from, to = ranges[2*i], ranges[2*i+1]
-		case values.Numel() > 0 && launch.Known(values):
+		case values.Numel() > 0 && backend.Known(values):
 			least, most := s.bounds(s.at(values, 1, int64(i)))
 			from, to = least.Float(), most.Float()
 		}
@@ -270,7 +270,7 @@ func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 }
 
 // histogram counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
-func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how launch.Bin) *tensor.Tensor {
+func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how backend.Bin) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
@@ -285,7 +285,7 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 		weight = s.cast(weight, d)
 	}
 	s.Do(func() error {
-		return launch.On(in).Histogram(s.Op, launch.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
+		return backend.On(in).Histogram(s.Op, backend.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
 	})
 	hist := s.cast(sums, d)
 	if density && s.Err == nil {

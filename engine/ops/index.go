@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 	"github.com/libtensor/libtensor/engine/warning"
 )
@@ -67,8 +67,8 @@ func (item IndexItem) Position() (position int64, ok bool) {
 	case IndexInt:
 		return item.Start, true
 	case IndexTensor:
-		if t.Dim() == 0 && t.DType().IsIntegral() && !IsMask(t) && launch.Known(t) {
-			v, err := launch.Item("index", t)
+		if t.Dim() == 0 && t.DType().IsIntegral() && !IsMask(t) && backend.Known(t) {
+			v, err := backend.Item("index", t)
 			return v.Position(), err == nil
 		}
 	}
@@ -199,7 +199,7 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 		}
 	}
 	for i := range axes {
-		if p := &axes[i].positions; (*p).Device() != base.Device() && launch.Known(base) {
+		if p := &axes[i].positions; (*p).Device() != base.Device() && backend.Known(base) {
 			*p = s.Keep(cloned(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
 		}
 	}
@@ -261,7 +261,7 @@ func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []i
 	a.step, a.size = 1, 1
 	for _, x := range axes {
 		s.Do(func() error {
-			return launch.On(sum).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
+			return backend.On(sum).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
 		})
 		a.size += (x.size - 1) * x.stride
 	}
@@ -321,7 +321,7 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 	if s.Err != nil {
 		return nil
 	}
-	out := s.Keep(iter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
+	out := s.Keep(tensoriter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
 	if s.Err == nil {
 		a.read(s, out, base)
 	}
@@ -330,7 +330,7 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 
 // soleMask returns the mask when a mask of all dimensions, on base's device, is all there is to an index.
 func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
-	if len(selectors) == 0 || !launch.Known(base) {
+	if len(selectors) == 0 || !backend.Known(base) {
 		return nil
 	}
 	if x := selectors[0]; IsMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && x.Device() == base.Device() {
@@ -372,7 +372,7 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 	}
 	if len(selectors) > 0 {
 		s.putAdvanced(base, selectors, s.single(value, self.DType(), self.Device()), false)
-	} else if s.Err = iter.Fillable(s.Op, base); s.Err == nil {
+	} else if s.Err = tensoriter.Fillable(s.Op, base); s.Err == nil {
 		s.Err = fillWith(base, value)
 	}
 	return s.Err
@@ -413,9 +413,9 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if s.Err != nil {
 		return
 	}
-	check := iter.Writable
+	check := tensoriter.Writable
 	if value.Numel() == 1 && !accumulate {
-		check = iter.Fillable
+		check = tensoriter.Fillable
 	}
 	if s.Err = cmp.Or(joins(s.Op, base, value), check(s.Op, base)); s.Err != nil {
 		return
@@ -423,7 +423,7 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if !accumulate && s.writeMask(base, selectors, value) {
 		return
 	}
-	if value.DType() != base.DType() && value.Numel() == 1 && launch.Known(value) && !accumulate && onlyMasks(selectors) {
+	if value.DType() != base.DType() && value.Numel() == 1 && backend.Known(value) && !accumulate && onlyMasks(selectors) {
 		// As in PyTorch, one element is converted.
 		v := s.item(value)
 		s.Do(func() error { return checkFits(s.Op, v, base.DType()) })
@@ -495,7 +495,7 @@ func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor
 		return nil, err
 	}
 	fillable := func(op string, out *tensor.Tensor) error {
-		return cmp.Or(iter.Fillable(op, out), iter.Disjoint(op, out, values), iter.Disjoint(op, out, indices...))
+		return cmp.Or(tensoriter.Fillable(op, out), tensoriter.Disjoint(op, out, values), tensoriter.Disjoint(op, out, indices...))
 	}
 	return s.modified(out, self, fillable, shape.Preserve, func(to *tensor.Tensor) { s.put(to, given, values, accumulate) })
 }

@@ -3,10 +3,10 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -161,7 +161,7 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 	}
 	from := s.Keep(a.index.View(s.Op, sizes, a.index.Strides(), a.index.Offset()))
 	s.Do(func() error {
-		return launch.On(named).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check})
+		return backend.On(named).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check})
 	})
 	if s.Err != nil {
 		return nil, nil
@@ -171,7 +171,7 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
 	}
-	groups, err := launch.On(named).Unique(s.Op, launch.Distinct{Kernel: uniqueKernel, In: column, Inverse: numbers})
+	groups, err := backend.On(named).Unique(s.Op, backend.Distinct{Kernel: uniqueKernel, In: column, Inverse: numbers})
 	positions = s.Keep(groups.Rows, err)
 	s.Keep(groups.Counts, nil)
 	if s.Err != nil {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
@@ -22,7 +22,7 @@ func (s *scope) flatNonzero(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(launch.On(mask).Select(s.Op, launch.Selection{Mask: mask}))
+	return s.Keep(backend.On(mask).Select(s.Op, backend.Selection{Mask: mask}))
 }
 
 // nonzeroColumns lists the positions of t's elements that are not zero, one tensor for each dimension.
@@ -37,7 +37,7 @@ func (s *scope) nonzeroColumns(t *tensor.Tensor) []*tensor.Tensor {
 			return nil
 		}
 	}
-	s.Err = launch.On(flat).Unravel(s.Op, launch.Coordinates{Numbers: flat, Sizes: t.Sizes(), Columns: columns})
+	s.Err = backend.On(flat).Unravel(s.Op, backend.Coordinates{Numbers: flat, Sizes: t.Sizes(), Columns: columns})
 	return columns
 }
 
@@ -54,7 +54,7 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() == 1 {
 		s.Err = rows.SetGeometry(s.Op, sizes, strides, 0)
 	} else if rows = s.Keep(tensor.EmptyStrided(s.Op, sizes, strides, dtype.Int64, self.Device())); s.Err == nil {
-		s.Err = launch.On(flat).Unravel(s.Op, launch.Coordinates{Numbers: flat, Sizes: self.Sizes(), To: rows})
+		s.Err = backend.On(flat).Unravel(s.Op, backend.Coordinates{Numbers: flat, Sizes: self.Sizes(), To: rows})
 	}
 	return s.result(out, rows, self)
 }
@@ -83,7 +83,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	turned := s.permute(indices, order...)
 	flat := s.contiguousCopy(turned, dtype.Int64)
 	s.Do(func() error {
-		return launch.On(flat).CheckBounds(op, launch.Bounds{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
+		return backend.On(flat).CheckBounds(op, backend.Bounds{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
 			return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
 		}})
 	})
@@ -94,7 +94,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	all := s.empty(indices, dtype.Int64, append(slices.Clone(turned.Sizes()), int64(len(sizes)))...)
 	rows := s.reshape(all, indices.Numel(), int64(len(sizes)))
 	s.Do(func() error {
-		return launch.On(flat).Unravel(op, launch.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
+		return backend.On(flat).Unravel(op, backend.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
 	})
 	if s.Err != nil {
 		return nil, s.Err
@@ -119,7 +119,7 @@ func (s *scope) selectByMask(self, mask *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(launch.On(from, set).Select(s.Op, launch.Selection{Mask: set, From: from}))
+	return s.Keep(backend.On(from, set).Select(s.Op, backend.Selection{Mask: set, From: from}))
 }
 
 func wantBool(op string, mask *tensor.Tensor) error {
@@ -143,17 +143,17 @@ func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 
 // fillByMask writes the single element of value where mask, which broadcasts to self, is set.
 func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
-	if s.Err != nil || self.Numel() == 0 || !launch.Known(self) {
+	if s.Err != nil || self.Numel() == 0 || !backend.Known(self) {
 		return
 	}
 	to := s.raw(self, self.Sizes(), self.Strides())
 	if s.Err != nil {
 		return
 	}
-	var p launch.Params
+	var p backend.Params
 	if value.DType() != self.DType() {
 		p.Set(0, self.DType(), s.item(value))
-	} else if bytes, err := launch.On(value).Read(s.Op, value); err == nil {
+	} else if bytes, err := backend.On(value).Read(s.Op, value); err == nil {
 		copy(p[:], bytes) // bit for bit
 	} else {
 		s.Err = err
@@ -163,7 +163,7 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 
 // expanded warns about an output with overlapping elements, of which only some are to be filled.
 func expanded(op string, out *tensor.Tensor) error {
-	if !iter.SelfOverlaps(out) {
+	if !tensoriter.SelfOverlaps(out) {
 		return nil
 	}
 	return warning.Expanded.Of(op+"_", "use of an in-place operator on an expanded tensor is deprecated: several of its elements share memory, so more elements than selected change; clone() the tensor before the operation")
@@ -193,11 +193,11 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 		s.fillByMask(to, mask, value)
 		return s.Give(to)
 	}
-	if s.Err = cmp.Or(iter.Fits(op, self, sizes), iter.Fillable(op, out)); s.Err == nil {
+	if s.Err = cmp.Or(tensoriter.Fits(op, self, sizes), tensoriter.Fillable(op, out)); s.Err == nil {
 		s.Err = expanded(op, out)
 	}
-	if s.Err == nil && !iter.SameView(mask, out) {
-		s.Err = iter.Disjoint(op, out, mask)
+	if s.Err == nil && !tensoriter.SameView(mask, out) {
+		s.Err = tensoriter.Disjoint(op, out, mask)
 	}
 	s.fillByMask(out, mask, value)
 	return s.in(out)
@@ -222,9 +222,9 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 	if out == nil {
 		base = s.expand(self, sizes)
 	} else {
-		s.Err = iter.Fits(op, self, sizes)
+		s.Err = tensoriter.Fits(op, self, sizes)
 	}
-	return s.modified(out, base, iter.Writable, shape.Contiguous, func(to *tensor.Tensor) {
+	return s.modified(out, base, tensoriter.Writable, shape.Contiguous, func(to *tensor.Tensor) {
 		s.scatterByMask(to, s.expand(mask, sizes), source, func(set int64) error {
 			if set > source.Numel() {
 				return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), set)
@@ -249,7 +249,7 @@ func (s *scope) scatterByMask(to, mask, source *tensor.Tensor, fits func(set int
 		return
 	}
 	if values = s.apartFrom(work, values); s.Err == nil {
-		s.Err = launch.On(work).Place(s.Op, launch.Placement{To: work, Mask: set, Values: values, Fits: fits})
+		s.Err = backend.On(work).Place(s.Op, backend.Placement{To: work, Mask: set, Values: values, Fits: fits})
 	}
 	if work.Storage() != to.Storage() {
 		s.copy(to, work)

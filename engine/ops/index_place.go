@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -23,8 +23,8 @@ var (
 type indexed struct {
 	sizes, strides []int64
 	step, size     int64
-	index          *tensor.Tensor // broadcasts to sizes; negative positions count from the end
-	check          *launch.Bounds // bounds to check in index when it is used
+	index          *tensor.Tensor  // broadcasts to sizes; negative positions count from the end
+	check          *backend.Bounds // bounds to check in index when it is used
 }
 
 // read fills out, of shape a.sizes, from self.
@@ -50,7 +50,7 @@ func (a *indexed) write(s *scope, self, source *tensor.Tensor) {
 func (a *indexed) run(s *scope, k *kernel.Kernel, operands [3]*tensor.Tensor) {
 	if s.Err == nil {
 		d := operands[0].DType()
-		s.Err = launch.On(operands[0]).Indexed(s.Op, launch.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check})
+		s.Err = backend.On(operands[0]).Indexed(s.Op, backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check})
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRang
 	}
 	t := s.counted(index)
 	s.Do(func() error {
-		return launch.On(t).CheckBounds(s.Op, launch.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
+		return backend.On(t).CheckBounds(s.Op, backend.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
 	})
 	return t
 }

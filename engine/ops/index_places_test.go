@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtensor/libtensor/engine/cpu"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/host"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -45,9 +45,9 @@ func permutation(t *testing.T, x *tensor.Tensor, dims ...int64) *tensor.Tensor {
 
 // streaming runs f with outputs from `bytes` on written past the caches.
 func streaming(bytes int64, f func()) {
-	was := host.StreamBytes
-	host.StreamBytes = bytes
-	defer func() { host.StreamBytes = was }()
+	was := cpu.StreamBytes
+	cpu.StreamBytes = bytes
+	defer func() { cpu.StreamBytes = was }()
 	f()
 }
 

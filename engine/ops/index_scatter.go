@@ -7,12 +7,12 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -122,7 +122,7 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 
 // writable returns an error if out cannot be written in place or overlaps the index or the source.
 func (s *scattering) writable(op string, out *tensor.Tensor) error {
-	return cmp.Or(iter.Writable(op, out), iter.Disjoint(op, out, s.given...))
+	return cmp.Or(tensoriter.Writable(op, out), tensoriter.Disjoint(op, out, s.given...))
 }
 
 // into returns the tensor to write to, with at least one dimension, and a source that shares no memory with it; nil when there is nothing to do.
@@ -370,11 +370,11 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	defer s.Close()
 	at := s.positions(index, size, true, indexError(op, d, size))
 	if s.Err == nil && out != nil && index.Numel() > 0 {
-		if s.Err = cmp.Or(iter.Fillable(op, out), iter.Disjoint(op, out, index)); s.Err == nil {
+		if s.Err = cmp.Or(tensoriter.Fillable(op, out), tensoriter.Disjoint(op, out, index)); s.Err == nil {
 			s.Err = expanded(op, out)
 		}
 	}
-	return s.modified(out, self, iter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
+	return s.modified(out, self, tensoriter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
 		if index.Numel() == 0 || to.Numel() == 0 {
 			return
 		}
@@ -408,7 +408,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	defer s.Close()
 	at := s.positions(s.cast(index, index.DType()), self.Numel(), true, elementError(op, self))
 	writable := func(op string, out *tensor.Tensor) error {
-		return cmp.Or(iter.Writable(op, out), iter.Disjoint(op, out, index, source))
+		return cmp.Or(tensoriter.Writable(op, out), tensoriter.Disjoint(op, out, index, source))
 	}
 	return s.modified(out, self, writable, shape.Preserve, func(to *tensor.Tensor) {
 		if index.Numel() == 0 {

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // fitsBeside returns an error for an index that is longer than self anywhere but in dimension d, along which it names positions.
@@ -45,11 +45,11 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	defer s.Close()
 	size, refusal := sizeAt(self, d), runtimeError(op, d, sizeAt(self, d))
 	var at *tensor.Tensor
-	var check *launch.Bounds
+	var check *backend.Bounds
 	// A fresh result may be written to before all of the index has been seen, where it takes no more memory than the index does.
 	if out == nil && self.Numel() > 0 && shape.IsDense(index.Sizes(), index.Strides()) {
 		at = s.counted(index)
-		check = &launch.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
+		check = &backend.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
 	} else {
 		at = s.positions(index, size, wrap, refusal)
 	}
@@ -61,7 +61,7 @@ func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(t
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := iter.Output{Op: s.Op, Out: out, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true}
+	to := tensoriter.Output{Op: s.Op, Out: out, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true}
 	if s.Err = to.Open(self, index); s.Err == nil {
 		fill(to.To)
 	}
@@ -69,7 +69,7 @@ func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(t
 }
 
 // readAlong gathers along dimension d; index, of the shape of to, holds positions, which check is to be found true of.
-func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, check *launch.Bounds) {
+func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, check *backend.Bounds) {
 	if to.Numel() == 0 {
 		return
 	}

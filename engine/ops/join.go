@@ -5,12 +5,12 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // skipped reports whether cat passes over a tensor: one-dimensional and empty, which fits any shape.
@@ -35,7 +35,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 			return nil, status.Runtimef("%s: zero-dimensional tensor (at position %d) cannot be concatenated", op, i)
 		}
 		if t.Device() != tensors[0].Device() {
-			return nil, iter.TwoDevices(op, tensors[0].Device(), t.Device())
+			return nil, tensoriter.TwoDevices(op, tensors[0].Device(), t.Device())
 		}
 		if first == nil && !skipped(t) {
 			first = t
@@ -65,7 +65,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 	if r.DType() == dtype.Unpromoted {
 		return nil, unpromoted(op, tensors...)
 	}
-	to := iter.Output{Op: op, Out: out, Sizes: sizes, DType: r.DType(), Device: tensors[0].Device()}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: sizes, DType: r.DType(), Device: tensors[0].Device()}
 	if err := joinedStrides(&to, tensors); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 		return to.Done(err)
 	}
 	if lines && to.To.IsContiguous() && to.To.DType() == tensors[0].DType() {
-		return to.Done(launch.On(to.To).Join(op, launch.Joining{To: to.To, From: tensors}))
+		return to.Done(backend.On(to.To).Join(op, backend.Joining{To: to.To, From: tensors}))
 	}
 	parts := make([]*tensor.Tensor, len(tensors)) // all of them before the first is written to
 	begin := int64(0)
@@ -122,7 +122,7 @@ func joinable(op string, first, t *tensor.Tensor, d, at int) error {
 }
 
 // joinedStrides lays the result of cat out in channels-last order where all tensors are.
-func joinedStrides(to *iter.Output, tensors []*tensor.Tensor) (err error) {
+func joinedStrides(to *tensoriter.Output, tensors []*tensor.Tensor) (err error) {
 	f := shape.SuggestFormat(tensors[0].Sizes(), tensors[0].Strides())
 	for _, t := range tensors[1:] {
 		if f == shape.Contiguous {
@@ -154,10 +154,10 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 	}
 	if out == nil && d == 0 && alike(tensors) {
 		sizes := append([]int64{int64(len(tensors))}, tensors[0].Sizes()...)
-		to := iter.Output{Op: "stack", Sizes: sizes, DType: tensors[0].DType(), Device: tensors[0].Device()}
+		to := tensoriter.Output{Op: "stack", Sizes: sizes, DType: tensors[0].DType(), Device: tensors[0].Device()}
 		err := to.Open()
 		if err == nil {
-			err = launch.On(to.To).Join("stack", launch.Joining{To: to.To, From: tensors})
+			err = backend.On(to.To).Join("stack", backend.Joining{To: to.To, From: tensors})
 		}
 		return to.Done(err)
 	}
@@ -218,7 +218,7 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	defer s.Close()
 	index := s.Keep(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, self.Device()))
 	s.Do(func() error {
-		return launch.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
+		return backend.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
 	})
 	if s.Err != nil {
 		return nil, s.Err

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -64,7 +64,7 @@ func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
 			return status.Runtimef("%s: expected %s and %s to have the same dtype, but found %v and %v", op, names[0], names[i+1], first.DType(), t.DType())
 		}
 	}
-	_, err := iter.Device(op, tensors...)
+	_, err := tensoriter.Device(op, tensors...)
 	return err
 }
 
@@ -73,7 +73,7 @@ func CheckPivots(op, name string, factors, pivots *tensor.Tensor) error {
 	if pivots.DType() != dtype.Int32 {
 		return status.Runtimef("%s: expected %s to be int32, the dtype that factorizations return, but got %v", op, name, pivots.DType())
 	}
-	_, err := iter.Device(op, factors, pivots)
+	_, err := tensoriter.Device(op, factors, pivots)
 	return err
 }
 
@@ -118,18 +118,18 @@ func (s *scope) infos(like *tensor.Tensor, batch []int64) *tensor.Tensor {
 }
 
 // linear launches a task.
-func (s *scope) linear(w launch.LinearAlgebra) {
+func (s *scope) linear(w backend.LinearAlgebra) {
 	if s.Err == nil && w.A.DType().IsFloat8() {
 		s.Fail(status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", s.Op, w.A.DType()))
 	}
-	s.Do(func() error { return launch.On(w.A).LinearAlgebra(s.Op, w) })
+	s.Do(func() error { return backend.On(w.A).LinearAlgebra(s.Op, w) })
 }
 
 // clear zeroes the elements above the diagonal of column-major matrices, or below it.
 func (s *scope) clear(t *tensor.Tensor, below bool) {
 	turned := s.turned(t)
 	s.Do(func() error {
-		return launch.On(t).Triangle(s.Op, launch.Triangle{To: turned, Below: !below})
+		return backend.On(t).Triangle(s.Op, backend.Triangle{To: turned, Below: !below})
 	})
 }
 
@@ -164,14 +164,14 @@ func finish(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Ten
 		}
 		return r, nil
 	}
-	var outputs []*iter.Output
+	var outputs []*tensoriter.Output
 	for i, t := range made {
 		if err := writtenOut(s.Op, t); err != nil {
 			return r, err
 		}
 		to := resultIn(s.Op, outs[i], t)
 		to.Exact = exact || !t.DType().IsFloatingPoint() && !t.DType().IsComplex()
-		if to.Sharing = iter.Beside; shape.IsDense(t.Sizes(), t.Strides()) {
+		if to.Sharing = tensoriter.Beside; shape.IsDense(t.Sizes(), t.Strides()) {
 			to.Strides = t.Strides()
 		}
 		if len(made) > 1 {
@@ -179,13 +179,13 @@ func finish(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Ten
 		}
 		outputs = append(outputs, &to)
 	}
-	err = iter.OpenAll(outputs, made...)
+	err = tensoriter.OpenAll(outputs, made...)
 	for i, o := range outputs {
 		if err == nil {
 			err = o.CopyFrom(made[i])
 		}
 	}
-	err = iter.DoneAll(outputs, err)
+	err = tensoriter.DoneAll(outputs, err)
 	for i, o := range outputs {
 		r[i] = o.To
 	}
@@ -210,10 +210,10 @@ type Failure func(info int64) string
 
 // CheckInfo returns LAPACK's error for the first failing matrix of a batch.
 func CheckInfo(op string, info *tensor.Tensor, why Failure) error {
-	if !launch.Known(info) {
+	if !backend.Known(info) {
 		return nil
 	}
-	infos, err := launch.Int32s(op, info)
+	infos, err := backend.Int32s(op, info)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func CheckInfo(op string, info *tensor.Tensor, why Failure) error {
 		return nil
 	}
 	text := "the algorithm failed to converge because the input matrix contained non-finite values"
-	if infos[at] != launch.NotFinite {
+	if infos[at] != backend.NotFinite {
 		text = why(int64(infos[at]))
 	}
 	if info.Dim() > 0 {

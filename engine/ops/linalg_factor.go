@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -24,7 +24,7 @@ func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors boo
 	if s.Err == nil {
 		s.clear(a, upper)
 	}
-	s.linear(launch.LinearAlgebra{Task: launch.FactorCholesky, A: a, Info: info, Upper: upper})
+	s.linear(backend.LinearAlgebra{Task: backend.FactorCholesky, A: a, Info: info, Upper: upper})
 	s.checkInfo(checkErrors, info, NotDefinite)
 	r, err := s.finished([]string{"L", "info"}, []*tensor.Tensor{outL, outInfo}, s.rounded(a, self.DType()), info)
 	return r[0], r[1], err
@@ -44,7 +44,7 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 	rows, columns := shape.Matrix(a.Sizes())
 	lu, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
 	pivots := s.infos(a, shape.Append(shape.Batch(a.Sizes()), min(rows, columns)))
-	s.linear(launch.LinearAlgebra{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
+	s.linear(backend.LinearAlgebra{Task: backend.FactorLU, A: lu, Pivots: pivots, Info: info})
 	s.checkInfo(checkErrors, info, SingularLU)
 	r, err := s.finished([]string{"LU", "pivots", "info"}, []*tensor.Tensor{outLU, outPivots, outInfo}, s.rounded(lu, a.DType()), pivots, info)
 	return r[0], r[1], r[2], err
@@ -65,10 +65,10 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	}
 	whole := s.cast(pivots, dtype.Int64)
 	order := s.empty(pivots, dtype.Int64, shape.Append(pivots.Sizes()[:last], n)...)
-	if s.Err != nil || !launch.Known(pivots) {
+	if s.Err != nil || !backend.Known(pivots) {
 		return s.Give(order)
 	}
-	exchanges, err := launch.Ints(op, whole)
+	exchanges, err := backend.Ints(op, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 		}
 	}
 	s.Do(func() error {
-		return launch.WriteInts(op, order, func(to []int64) {
+		return backend.WriteInts(op, order, func(to []int64) {
 			for i := 0; n > 0 && i*int(n) < len(to); i++ {
 				rows := to[i*int(n):][:n]
 				for k := range rows {
@@ -102,7 +102,7 @@ func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tens
 	s := within(op)
 	defer s.Close()
 	inverse, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
-	s.linear(launch.LinearAlgebra{Task: launch.Invert, A: inverse, Info: info})
+	s.linear(backend.LinearAlgebra{Task: backend.Invert, A: inverse, Info: info})
 	s.checkInfo(checkErrors, info, SingularInverse)
 	r, err := s.finished([]string{"inverse", "info"}, []*tensor.Tensor{outInverse, outInfo}, s.rounded(inverse, a.DType()), info)
 	return r[0], r[1], err
@@ -120,7 +120,7 @@ func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian
 	if s.Err == nil {
 		s.clear(a, false)
 	}
-	s.linear(launch.LinearAlgebra{Task: launch.FactorLDL, A: a, Pivots: pivots, Info: info, Hermitian: hermitian})
+	s.linear(backend.LinearAlgebra{Task: backend.FactorLDL, A: a, Pivots: pivots, Info: info, Hermitian: hermitian})
 	s.checkInfo(checkErrors, info, SingularLDL)
 	r, err := s.finished([]string{"LD", "pivots", "info"}, []*tensor.Tensor{outLD, outPivots, outInfo}, s.rounded(a, self.DType()), pivots, info)
 	return r[0], r[1], r[2], err
@@ -144,7 +144,7 @@ func (s *scope) reflected(self *tensor.Tensor) (a, tau *tensor.Tensor) {
 	rows, columns := shape.Matrix(self.Sizes())
 	a = s.inColumns(self)
 	tau = s.empty(self, self.DType().Compute(), shape.Append(shape.Batch(self.Sizes()), min(rows, columns))...)
-	s.linear(launch.LinearAlgebra{Task: launch.FactorQR, A: a, Values: tau})
+	s.linear(backend.LinearAlgebra{Task: backend.FactorQR, A: a, Values: tau})
 	return a, tau
 }
 
@@ -194,7 +194,7 @@ func (s *scope) formed(q, tau *tensor.Tensor) {
 		return
 	}
 	if tau.Numel() > 0 {
-		s.linear(launch.LinearAlgebra{Task: launch.FormQ, A: q, Values: tau})
+		s.linear(backend.LinearAlgebra{Task: backend.FormQ, A: q, Values: tau})
 		return
 	}
 	s.identity(q)
@@ -267,7 +267,7 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 	defer s.Close()
 	b := s.inColumns(other)
 	if tau.Numel() > 0 {
-		s.linear(launch.LinearAlgebra{Task: launch.ApplyQ, A: s.inColumns(self), Values: s.cast(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})
+		s.linear(backend.LinearAlgebra{Task: backend.ApplyQ, A: s.inColumns(self), Values: s.cast(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})
 	}
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(b, other.DType()))
 	return r[0], err

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -69,12 +69,12 @@ func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	info = s.infos(a, shape.Batch(a.Sizes()))
 	lu, x := s.inColumns(a), s.inColumns(s.overBatch(b, batch))
 	pivots := s.infos(a, shape.Append(shape.Batch(a.Sizes()), n))
-	w := launch.LinearAlgebra{Task: launch.SolveLinear, A: lu, B: x, Pivots: pivots, Info: info}
+	w := backend.LinearAlgebra{Task: backend.SolveLinear, A: lu, B: x, Pivots: pivots, Info: info}
 	if slices.Equal(batch, shape.Batch(a.Sizes())) && b.Numel() > 0 {
 		s.linear(w)
 		return x, info
 	}
-	s.linear(launch.LinearAlgebra{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
+	s.linear(backend.LinearAlgebra{Task: backend.FactorLU, A: lu, Pivots: pivots, Info: info})
 	w.A, w.Info, w.Factored = s.inColumns(s.overBatch(lu, batch)), nil, true
 	w.Pivots = s.cast(s.expand(pivots, shape.Append(batch, n)), dtype.Int32)
 	s.linear(w)
@@ -100,7 +100,7 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 	defer s.Close()
 	x := s.inColumns(s.overBatch(b, batch))
 	a := s.inColumns(s.overBatch(self, batch))
-	s.linear(launch.LinearAlgebra{Task: launch.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
+	s.linear(backend.LinearAlgebra{Task: backend.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
 	return r[0], err
 }
@@ -129,17 +129,17 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 	s.Do(func() error { return checkRows(op, rowsOf, n) })
 	x := s.inColumns(s.overBatch(b, batch))
 	a := s.inColumns(s.overBatch(ld, batch))
-	s.linear(launch.LinearAlgebra{Task: launch.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
+	s.linear(backend.LinearAlgebra{Task: backend.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
 	return r[0], err
 }
 
 // checkRows returns an error for pivots that name no row, or, of two by two blocks, no negative one.
 func checkRows(op string, pivots *tensor.Tensor, n int64) error {
-	if !launch.Known(pivots) {
+	if !backend.Known(pivots) {
 		return nil
 	}
-	rows, err := launch.Int32s(op, pivots)
+	rows, err := backend.Int32s(op, pivots)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	if driver == "" {
 		driver = "gelsy"
 	}
-	kind := map[string]launch.Driver{"gels": launch.GELS, "gelsy": launch.GELSY, "gelsd": launch.GELSD, "gelss": launch.GELSS}[driver]
+	kind := map[string]backend.Driver{"gels": backend.GELS, "gelsy": backend.GELSY, "gelsd": backend.GELSD, "gelss": backend.GELSS}[driver]
 	d := self.DType().Compute()
 	cutoff := d.Epsilon() * float64(max(m, n))
 	if rcond != nil {
@@ -196,21 +196,21 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	info := s.infos(self, batch)
 	rank := s.empty(self, dtype.Int64, 0)
 	values := s.empty(self, d.ToReal(), 0)
-	if kind != launch.GELS {
+	if kind != backend.GELS {
 		rank = s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(op, batch, dtype.Int64, self.Device()) })
 	}
-	if kind == launch.GELSD || kind == launch.GELSS {
+	if kind == backend.GELSD || kind == backend.GELSS {
 		values = s.Step(func() (*tensor.Tensor, error) {
 			return tensor.Zeros(op, shape.Append(batch, min(m, n)), d.ToReal(), self.Device())
 		})
 	}
-	s.linear(launch.LinearAlgebra{Task: launch.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
+	s.linear(backend.LinearAlgebra{Task: backend.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
 	why := NoConvergence
-	if kind == launch.GELS {
+	if kind == backend.GELS {
 		why = RankDeficient
 	}
 	// Which results there are depends on ranks, so that there must be values.
-	s.Do(func() error { _, err := launch.Int32s(op, info); return err })
+	s.Do(func() error { _, err := backend.Int32s(op, info); return err })
 	s.checkInfo(true, info, why)
 	residuals := s.residuals(x, rank, kind, m, n)
 	solution := s.narrow(x, -2, n)
@@ -226,8 +226,8 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	return r[0], r[1], r[2], r[3], err
 }
 
-func rankOf(kind launch.Driver, rank *tensor.Tensor) *tensor.Tensor {
-	if kind == launch.GELS {
+func rankOf(kind backend.Driver, rank *tensor.Tensor) *tensor.Tensor {
+	if kind == backend.GELS {
 		return nil
 	}
 	return rank
@@ -235,16 +235,16 @@ func rankOf(kind launch.Driver, rank *tensor.Tensor) *tensor.Tensor {
 
 // residuals returns the sums of squared residuals if there are more equations than unknowns and all matrices have full rank, and an empty tensor
 // otherwise.
-func (s *scope) residuals(x, rank *tensor.Tensor, kind launch.Driver, m, n int64) *tensor.Tensor {
+func (s *scope) residuals(x, rank *tensor.Tensor, kind backend.Driver, m, n int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
 	none := func() *tensor.Tensor { return s.empty(x, x.DType().ToReal(), 0) }
-	if m <= n || kind == launch.GELSY {
+	if m <= n || kind == backend.GELSY {
 		return none()
 	}
-	if kind != launch.GELS {
-		ranks, err := launch.Ints(s.Op, rank)
+	if kind != backend.GELS {
+		ranks, err := backend.Ints(s.Op, rank)
 		if s.Fail(err); err != nil || slices.ContainsFunc(ranks, func(v int64) bool { return v != n }) {
 			return none()
 		}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -43,7 +43,7 @@ func (s *scope) hermitian(self *tensor.Tensor, uplo string, vectors bool) (value
 	a = s.inColumns(self)
 	values = s.empty(self, self.DType().Compute().ToReal(), self.Sizes()[:self.Dim()-1]...)
 	info := s.infos(self, shape.Batch(self.Sizes()))
-	w := launch.LinearAlgebra{Task: launch.EigenHermitian, A: a, Values: values, Info: info, Upper: strings.EqualFold(uplo, "U")}
+	w := backend.LinearAlgebra{Task: backend.EigenHermitian, A: a, Values: values, Info: info, Upper: strings.EqualFold(uplo, "U")}
 	if vectors {
 		w.V = a
 	}
@@ -86,7 +86,7 @@ func (s *scope) general(self *tensor.Tensor, wanted bool) (values, vectors *tens
 		vectors = s.columns(self, d, self.Sizes())
 	}
 	info := s.infos(self, shape.Batch(self.Sizes()))
-	s.linear(launch.LinearAlgebra{Task: launch.EigenGeneral, A: a, Values: values, V: vectors, Info: info})
+	s.linear(backend.LinearAlgebra{Task: backend.EigenGeneral, A: a, Values: values, V: vectors, Info: info})
 	s.checkInfo(true, info, NoConvergence)
 	return values, vectors
 }
@@ -151,7 +151,7 @@ func (s *scope) singular(a, u, vh *tensor.Tensor) *tensor.Tensor {
 	d := a.DType().Compute()
 	values := s.empty(a, d.ToReal(), shape.Append(shape.Batch(a.Sizes()), min(rows, columns))...)
 	info := s.infos(a, shape.Batch(a.Sizes()))
-	s.linear(launch.LinearAlgebra{Task: launch.SingularValues, A: s.inColumns(a), Values: values, U: u, V: vh, Info: info})
+	s.linear(backend.LinearAlgebra{Task: backend.SingularValues, A: s.inColumns(a), Values: values, U: u, V: vh, Info: info})
 	s.checkInfo(true, info, NoConvergence)
 	return values
 }

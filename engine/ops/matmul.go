@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -38,11 +38,11 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 }
 
 // productOutput opens the output of a product of a and b.
-func productOutput(op string, out, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (iter.Output, error) {
+func productOutput(op string, out, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (tensoriter.Output, error) {
 	d := a.DType()
-	to := iter.Output{Op: op, Out: out, Sizes: sizes, DType: d, Device: a.Device(), Exact: true, Sharing: iter.Beside}
-	_, err := iter.Device(op, a, b)
-	if err = cmp.Or(err, iter.SameDType(op, out, d), checkFactors(op, d, alpha, beta)); err == nil {
+	to := tensoriter.Output{Op: op, Out: out, Sizes: sizes, DType: d, Device: a.Device(), Exact: true, Sharing: tensoriter.Beside}
+	_, err := tensoriter.Device(op, a, b)
+	if err = cmp.Or(err, tensoriter.SameDType(op, out, d), checkFactors(op, d, alpha, beta)); err == nil {
 		err = to.Open(a, b)
 	}
 	return to, err
@@ -74,13 +74,13 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	case s.Err != nil || self == nil:
 	case beta.Equal(0):
 		self = nil
-	case iter.SameView(self, c):
+	case tensoriter.SameView(self, c):
 		self = c
-	case self.Storage() == c.Storage() && iter.Overlaps(self, c):
+	case self.Storage() == c.Storage() && tensoriter.Overlaps(self, c):
 		self = s.contiguousCopy(self, self.DType())
 	}
 	s.Do(func() error {
-		return launch.On(c).Product(s.Op, launch.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
+		return backend.On(c).Product(s.Op, backend.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
 	})
 }
 
@@ -173,7 +173,7 @@ func checkInPlace(op string, out, self *tensor.Tensor, sizes []int64) error {
 	if out == nil || out != self {
 		return nil
 	}
-	return iter.Fits(op, out, sizes)
+	return tensoriter.Fits(op, out, sizes)
 }
 
 // Baddbmm returns beta*self + alpha*(batch1 @ batch2).
@@ -304,7 +304,7 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 	}
 	to, err := productOutput(op, out, self, other, nil, unscale, zero)
 	if err == nil {
-		err = launch.On(to.To).Dot(op, launch.Dot{To: to.To, A: self, B: other, Conjugate: conjugate})
+		err = backend.On(to.To).Dot(op, backend.Dot{To: to.To, A: self, B: other, Conjugate: conjugate})
 	}
 	return to.Done(err)
 }
@@ -351,7 +351,7 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	case d == dtype.Bool || d.IsReducedFloat():
 		return s.castTo(out, s.Binary(plus, self, s.Binary(Mul, s.scaled(a, alpha, d), b)))
 	}
-	return addOuter.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, alpha) }, self, a, b)
+	return addOuter.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, alpha) }, self, a, b)
 }
 
 // scaled returns t times factor, as dtype d holds it.
@@ -454,7 +454,7 @@ func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error
 	defer s.Close()
 	to := s.empty(self, self.DType(), self.Sizes()[0], weight.Sizes()[0])
 	s.Do(func() error {
-		return launch.On(to).Product(op, launch.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale})
+		return backend.On(to).Product(op, backend.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale})
 	})
 	return s.Give(to)
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -53,7 +53,7 @@ func extremeDims(op string, self *tensor.Tensor, dim []int64) ([]bool, error) {
 
 func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	mask, err := extremeDims(op, self, dim)
-	if err = cmp.Or(err, iter.SameDType(op, out, self.DType())); err != nil {
+	if err = cmp.Or(err, tensoriter.SameDType(op, out, self.DType())); err != nil {
 		return nil, err
 	}
 	return r.reduce(op, out, self, mask, keepdim, self.DType(), self.DType())
@@ -112,21 +112,21 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 
 // pair reduces to a result of self's dtype and one of dtype d.
 func pair(op string, r reducer, names [2]string, outFirst, outSecond, self *tensor.Tensor, d dtype.DType, mask []bool, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	first, second, err := openPair(op, names, outFirst, outSecond, self, reducedSizes(self.Sizes(), mask, keepdim), d, iter.Apart)
+	first, second, err := openPair(op, names, outFirst, outSecond, self, reducedSizes(self.Sizes(), mask, keepdim), d, tensoriter.Apart)
 	if err == nil {
 		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{first.To, second.To}, self, mask)
 	}
-	return iter.DoneBoth(&first, &second, err)
+	return tensoriter.DoneBoth(&first, &second, err)
 }
 
 // valuesIndices names the results of operators that return values and their indices.
 var valuesIndices = [2]string{"values", "indices"}
 
 // openPair opens the outputs of an operator that returns one result of self's dtype and one of dtype d.
-func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType, sharing iter.Sharing) (first, second iter.Output, err error) {
-	first = iter.Output{Op: op, Name: names[0], Out: outFirst, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: sharing}
-	second = iter.Output{Op: op, Name: names[1], Out: outSecond, Sizes: sizes, DType: d, Device: self.Device(), Exact: true}
-	err = iter.OpenBoth(&first, &second, self)
+func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType, sharing tensoriter.Sharing) (first, second tensoriter.Output, err error) {
+	first = tensoriter.Output{Op: op, Name: names[0], Out: outFirst, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: sharing}
+	second = tensoriter.Output{Op: op, Name: names[1], Out: outSecond, Sizes: sizes, DType: d, Device: self.Device(), Exact: true}
+	err = tensoriter.OpenBoth(&first, &second, self)
 	return first, second, err
 }
 
@@ -178,7 +178,7 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: iter.Beside}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: tensoriter.Beside}
 	err = to.Open(self)
 	if err == nil {
 		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.To}, from, mask)

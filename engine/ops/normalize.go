@@ -3,8 +3,8 @@ package ops
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -13,7 +13,7 @@ import (
 // normalization is one of the two kinds that there are: of groups of channels of each example, and of channels over all examples.
 type normalization struct {
 	*scope
-	launch.Normalization
+	backend.Normalization
 	format shape.MemoryFormat // of the results
 }
 
@@ -148,7 +148,7 @@ func (n *normalization) forward(self, weight, bias, mean, rstd *tensor.Tensor) (
 	case self.Numel() == 0:
 		n.ofNothing()
 	}
-	n.Do(func() error { return launch.On(n.In).Normalize(n.Op, n.Normalization) })
+	n.Do(func() error { return backend.On(n.In).Normalize(n.Op, n.Normalization) })
 	list, err = n.GiveAll(list)
 	if err != nil {
 		return nil, nil, nil, nil, err
@@ -195,7 +195,7 @@ func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor,
 			}
 		}
 	}
-	n.Do(func() error { return launch.On(n.In).Normalize(n.Op, n.Normalization) })
+	n.Do(func() error { return backend.On(n.In).Normalize(n.Op, n.Normalization) })
 	if affine {
 		for i, t := range n.Sums {
 			if each {

@@ -1,9 +1,9 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -74,11 +74,11 @@ func moved(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f s
 	s := within(op)
 	defer s.Close()
 	var out *tensor.Tensor
-	if dev.Type == device.CPU && self.Device().Type != device.CPU && launch.Known(self) {
+	if dev.Type == device.CPU && self.Device().Type != device.CPU && backend.Known(self) {
 		out = s.Keep(pinnedLike(op, self, d, f))
 	} else {
 		out = s.Keep(emptyLike(op, self, d, dev, f))
 	}
-	s.Do(func() error { return launch.On(out, self).Copy(op, launch.Copying{To: out, From: self, Async: true}) })
+	s.Do(func() error { return backend.On(out, self).Copy(op, backend.Copying{To: out, From: self, Async: true}) })
 	return s.Give(out)
 }

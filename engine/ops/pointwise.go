@@ -3,13 +3,13 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // rule determines the compute and result dtypes of a pointwise operator from its promoted operands.
@@ -42,7 +42,7 @@ func newPointwise(name, kernelName string, r rule) *pointwise {
 }
 
 // params fills in kernel parameters once the compute dtype is known.
-type params func(dtype.DType, *launch.Params)
+type params func(dtype.DType, *backend.Params)
 
 // resultType promotes operands.
 func resultType(operands ...*tensor.Tensor) dtype.DType {
@@ -90,10 +90,10 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
 		return nil, p.lacks(common, inputs)
 	}
-	var to iter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
+	var to tensoriter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
 	to.Op, to.Out, to.DType, to.Exact = p.name, out, result, p.exact
 	if p.beside {
-		to.Sharing = iter.InPlaceOrBeside
+		to.Sharing = tensoriter.InPlaceOrBeside
 	}
 	if err := to.Broadcast(inputs...); err != nil {
 		return to.Done(err)
@@ -101,9 +101,9 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if to.To.DType() != result && result.Compute() != result && p.rule != compare {
 		return p.rounded(common, to.To, values, inputs)
 	}
-	w := launch.Elementwise{Kernel: p.kernel, Compute: compute}
+	w := backend.Elementwise{Kernel: p.kernel, Compute: compute}
 	if values != nil {
-		w.Params = new(launch.Params)
+		w.Params = new(backend.Params)
 		values(compute, w.Params)
 	}
 	if compute != common {
@@ -120,7 +120,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if p.swapped {
 		w.Operands[1], w.Operands[2] = w.Operands[2], w.Operands[1]
 	}
-	return to.Done(launch.On(to.To).Elementwise(p.name, w))
+	return to.Done(backend.On(to.To).Elementwise(p.name, w))
 }
 
 // unpromoted returns the error of operands without a dtype in common: it names the first two dtypes of which one is an eight-bit float.
@@ -174,7 +174,7 @@ func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, values params
 
 // copyOf copies self to out, or to a new tensor: the result of operators that do not change the dtype.
 func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	to := iter.Output{Op: op, Out: out, DType: self.DType(), Exact: true}
+	to := tensoriter.Output{Op: op, Out: out, DType: self.DType(), Exact: true}
 	err := to.Broadcast(self)
 	if err == nil && to.To != self {
 		err = to.CopyFrom(self)
@@ -184,7 +184,7 @@ func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // fill writes v, converted as a cast does, to out or a new tensor of self's shape.
 func fill(op string, out, self *tensor.Tensor, result dtype.DType, exact bool, v dtype.Scalar) (*tensor.Tensor, error) {
-	to := iter.Output{Op: op, Out: out, DType: result, Exact: exact}
+	to := tensoriter.Output{Op: op, Out: out, DType: result, Exact: exact}
 	err := to.Broadcast(self)
 	if err == nil {
 		err = fillWith(to.To, v)
@@ -205,10 +205,10 @@ func typeOrdered(op string, operands ...*tensor.Tensor) error {
 // oneDevice returns an error for tensors on another device than self. Tensors of the CPU join meta tensors; absent ones, which are nil, do not count.
 func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
 	for _, t := range others {
-		if t == nil || t.Device() == self.Device() || t.Device().Type == device.CPU && !launch.Known(self) {
+		if t == nil || t.Device() == self.Device() || t.Device().Type == device.CPU && !backend.Known(self) {
 			continue
 		}
-		return iter.TwoDevices(op, self.Device(), t.Device())
+		return tensoriter.TwoDevices(op, self.Device(), t.Device())
 	}
 	return nil
 }

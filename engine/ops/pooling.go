@@ -3,12 +3,12 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -49,7 +49,7 @@ func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (val
 	if samples.Dim() != 3 || samples.Sizes()[0] < self.Sizes()[0] || samples.Sizes()[1] != self.Sizes()[1] || samples.Sizes()[2] != int64(n) || samples.DType() != self.DType() {
 		p.Failf("random samples must have dtype %v and sizes of at least %v, but have dtype %v and sizes %v", self.DType(), append(slices.Clone(self.Sizes()[:2]), int64(n)), samples.DType(), samples.Sizes())
 	}
-	_, err = iter.Device(p.Op, self, samples)
+	_, err = tensoriter.Device(p.Op, self, samples)
 	p.Fail(err)
 	p.Images = p.laid(self, shape.Contiguous)
 	p.Results = p.like(self, sizes, self.DType(), shape.Contiguous)
@@ -71,7 +71,7 @@ func NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.Me
 	if !slices.Equal(given.Sizes(), indices.Sizes()) || indices.DType() != dtype.Int64 {
 		p.Failf("indices must be of int64 and have the sizes of given, %v, but have %v, of %v", given.Sizes(), indices.Sizes(), indices.DType())
 	}
-	_, err := iter.Device(p.Op, given, indices)
+	_, err := tensoriter.Device(p.Op, given, indices)
 	p.Fail(err)
 	p.Results, p.Indices = p.laid(given, format), p.laid(indices, format)
 	p.Images = p.like(given, sizes, given.DType(), format)
@@ -140,11 +140,11 @@ func ones(like []int64) []int64 { return slices.Repeat([]int64{1}, len(like)) }
 // pooler is the work of an operator on windows.
 type pooler struct {
 	scope
-	launch.Pooling
+	backend.Pooling
 }
 
 func pool(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) *pooler {
-	return &pooler{*within(op), launch.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
+	return &pooler{*within(op), backend.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
 }
 
 // laid returns t in a format that kernels read.
@@ -216,7 +216,7 @@ func (p *pooler) launch() {
 	}
 	switch {
 	case p.Results.Numel() > 0 && p.Images.Numel() > 0:
-		p.Do(func() error { return launch.On(p.Images).Pooling(p.Op, p.Pooling) })
+		p.Do(func() error { return backend.On(p.Images).Pooling(p.Op, p.Pooling) })
 	case p.Kernel == maxPoolGradientKernel, p.Kernel == averagePoolGradientKernel, p.Kernel == fromColumnsKernel:
 		p.Do(func() error { return fillWith(p.Images, zero) })
 	case p.Results.Numel() > 0:

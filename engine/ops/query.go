@@ -1,11 +1,11 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -46,7 +46,7 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 // Attributes returns the attributes that are printed after a tensor's elements.
 func Attributes(self *tensor.Tensor) (a format.Attributes) {
 	if dev := self.Device(); dev.Type != device.CPU {
-		a.Meta, a.Device = !launch.Known(self), dev.String()
+		a.Meta, a.Device = !backend.Known(self), dev.String()
 	}
 	if h := self.History(); h != nil {
 		a.GradFn, a.RequiresGrad = h.Describe()
@@ -57,7 +57,7 @@ func Attributes(self *tensor.Tensor) (a format.Attributes) {
 
 // Shown returns a form of t to print, with its elements, if it has data, on the CPU.
 func Shown(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.Device().Type == device.CPU || !launch.Known(t) {
+	if s.Err != nil || t.Device().Type == device.CPU || !backend.Known(t) {
 		return t
 	}
 	return s.Step(func() (*tensor.Tensor, error) { return cloned(s.Op, t, t.DType(), device.Host, shape.Preserve) })

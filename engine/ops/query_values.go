@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // IsConj returns whether elements are conjugated when they are read.
@@ -29,7 +29,7 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 	if self.Dim() < 2 {
 		return status.Runtimef("%s: dimensions must be larger than 1, got shape %v", op, self.Sizes())
 	}
-	if err := cmp.Or(checkFits(op, value, self.DType()), iter.Fillable(op, self)); err != nil {
+	if err := cmp.Or(checkFits(op, value, self.DType()), tensoriter.Fillable(op, self)); err != nil {
 		return err
 	}
 	sizes := self.Sizes()
@@ -80,6 +80,6 @@ func NnCounts(self *tensor.Tensor) ([]int64, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	list, err := launch.Ints(op, whole)
+	list, err := backend.Ints(op, whole)
 	return slices.Clone(list), err
 }

@@ -3,14 +3,14 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -24,7 +24,7 @@ func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Di
 	if g == nil {
 		g = defaultGenerator(t.Device())
 	}
-	return launch.On(t).Draw(op, launch.Drawing{To: t, Each: each, Generator: g, From: from})
+	return backend.On(t).Draw(op, backend.Drawing{To: t, Each: each, Generator: g, From: from})
 }
 
 // defaultGenerator returns that of random functions that are given none.
@@ -37,7 +37,7 @@ func defaultGenerator(d device.Device) *random.Generator {
 
 // drawInto is draw for a tensor of the caller's.
 func drawInto(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
-	if err := iter.Writable(op, t); err != nil {
+	if err := tensoriter.Writable(op, t); err != nil {
 		return err
 	}
 	return draw(op, t, each, g, from)
@@ -155,7 +155,7 @@ func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.G
 // checkEach returns an error for probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
 func checkEach(op string, t, each *tensor.Tensor) error {
 	if t.Device() != each.Device() {
-		return iter.TwoDevices(op, t.Device(), each.Device())
+		return tensoriter.TwoDevices(op, t.Device(), each.Device())
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 			weights = s.contiguousCopy(self, self.DType())
 		}
 	}
-	s.Do(func() error { return iter.SameDType("multinomial", out, dtype.Int64) })
+	s.Do(func() error { return tensoriter.SameDType("multinomial", out, dtype.Int64) })
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -250,7 +250,7 @@ func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, 
 	if err := checkEach(op, count, prob); err != nil {
 		return nil, err
 	}
-	sizes, err := iter.Shape(op, count, prob)
+	sizes, err := tensoriter.Shape(op, count, prob)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
@@ -44,7 +44,7 @@ func FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) error {
 func fillIntegers(self *tensor.Tensor, from, to int64, g *random.Generator) error {
 	const op = "random_"
 	drawn := random.Integers{From: from, To: to}
-	err := cmp.Or(iter.Writable(op, self), drawn.Check(self.DType(), dtype.None))
+	err := cmp.Or(tensoriter.Writable(op, self), drawn.Check(self.DType(), dtype.None))
 	if whole := random.Whole(self.DType()); err == nil && (from < -whole || to-1 > whole) {
 		err = warning.RandomRange.Of(op, "%v has all integers from %d to %d only, so that some integers from %d to %d are never drawn and others are drawn too often; use narrower bounds, or a wider dtype", self.DType(), -whole, whole, from, to-1)
 	}

@@ -3,8 +3,8 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -16,7 +16,7 @@ var cellGates = map[string]int64{"tanh": 1, "relu": 1, "lstm": 4, "gru": 3}
 // recurrence is a layer of cells in one direction.
 type recurrence struct {
 	*scope
-	launch.Recurrence
+	backend.Recurrence
 	rows, sequences, units, gates int64
 }
 
@@ -107,7 +107,7 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	if cell != nil {
 		r.LastCell = list[2]
 	}
-	r.Do(func() error { return launch.On(x).Recur(r.Op, r.Recurrence) })
+	r.Do(func() error { return backend.On(x).Recur(r.Op, r.Recurrence) })
 	if list, err = r.GiveAll(list); err != nil {
 		return nil, nil, nil, nil, nil, err
 	}
@@ -150,7 +150,7 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 		r.LastCell = list[2]
 	}
 	r.Slopes, r.Last, r.Previous = list[0], list[1], list[3]
-	r.Do(func() error { return launch.On(output).Recur(r.Op, r.Recurrence) })
+	r.Do(func() error { return backend.On(output).Recur(r.Op, r.Recurrence) })
 	if list, err = r.GiveAll(list); err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -172,7 +172,7 @@ func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	made := s.empty(lengths, dtype.Int64, most)
 	s.Do(func() error {
-		return launch.WriteInts(s.Op, made, func(to []int64) {
+		return backend.WriteInts(s.Op, made, func(to []int64) {
 			j := len(list)
 			for i := range to {
 				for list[j-1] <= int64(i) {
@@ -211,7 +211,7 @@ func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 	}
 	places := s.empty(counts, dtype.Int64, rows)
 	s.Do(func() error {
-		return launch.WriteInts(s.Op, places, func(to []int64) {
+		return backend.WriteInts(s.Op, places, func(to []int64) {
 			row := 0
 			for t, n := range list {
 				for b := range n {

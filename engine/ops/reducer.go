@@ -1,12 +1,12 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // reducer is a reduction kernel.
@@ -16,9 +16,9 @@ func newReducer(name string) reducer { return reducer{kernel.Get(name)} }
 
 // run reduces in over the dimensions in mask, computing in dtype compute, and writes outs. A nil output is not written.
 func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool, params ...float64) error {
-	w := launch.Reduction{Kernel: r.kernel, Compute: compute, Out: outs, In: in, Mask: mask}
+	w := backend.Reduction{Kernel: r.kernel, Compute: compute, Out: outs, In: in, Mask: mask}
 	copy(w.Params[:], params)
-	return launch.On(in).Reduce(op, w)
+	return backend.On(in).Reduce(op, w)
 }
 
 // reduce makes the output of dtype result and fills it in: the whole of an operator with one result.
@@ -26,7 +26,7 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 	if _, err := r.kernel.For(op, compute.Compute()); err != nil {
 		return nil, err
 	}
-	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(in.Sizes(), mask, keepdim), DType: result, Device: in.Device(), Sharing: iter.Beside}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(in.Sizes(), mask, keepdim), DType: result, Device: in.Device(), Sharing: tensoriter.Beside}
 	if in.DType() != compute {
 		if err := to.Check(in); err != nil {
 			return nil, err

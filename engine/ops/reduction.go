@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -51,7 +51,7 @@ func Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*t
 		return nil, err
 	}
 	d = sumDType(d, out, self)
-	if err := iter.SameDType("sum", out, d); err != nil {
+	if err := tensoriter.SameDType("sum", out, d); err != nil {
 		return nil, err
 	}
 	if d == dtype.Bool {
@@ -73,7 +73,7 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 		return nil, err
 	}
 	d = sumDType(d, out, self)
-	if err := iter.SameDType("nansum", out, d); err != nil {
+	if err := tensoriter.SameDType("nansum", out, d); err != nil {
 		return nil, err
 	}
 	switch {
@@ -97,7 +97,7 @@ func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tens
 		return nil, err
 	}
 	d = sumDType(d, out, self)
-	if err := iter.SameDType("prod", out, d); err != nil {
+	if err := tensoriter.SameDType("prod", out, d); err != nil {
 		return nil, err
 	}
 	if d == dtype.Bool {
@@ -242,7 +242,7 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 		d = self.DType()
 	}
 	result := d.ToReal()
-	if err := iter.SameDType(op, out, result); err != nil {
+	if err := tensoriter.SameDType(op, out, result); err != nil {
 		return nil, err
 	}
 	count := int64(1)

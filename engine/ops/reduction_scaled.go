@@ -3,9 +3,9 @@ package ops
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -90,7 +90,7 @@ func (r scaled) again(s *scope, in *tensor.Tensor, mask []bool, compute, result 
 	}
 	scales := s.contiguousCopy(magnitudes, dtype.Float64)
 	s.Do(func() error {
-		return launch.WriteFloats(s.Op, scales, func(values []float64) {
+		return backend.WriteFloats(s.Op, scales, func(values []float64) {
 			for i, v := range values {
 				if !isScale(v) {
 					values[i] = 1
@@ -134,7 +134,7 @@ func (s *scope) some(t *tensor.Tensor, holds func(v float64) bool) bool {
 	if s.Err != nil {
 		return false
 	}
-	all, err := launch.Floats(s.Op, values)
+	all, err := backend.Floats(s.Op, values)
 	s.Fail(err)
 	for _, v := range all {
 		if holds(v) {

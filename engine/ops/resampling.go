@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -15,15 +15,15 @@ var resampleKernel = kernel.Get("resample")
 
 // NnResampled are images with other sizes.
 func NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
-	return resampled("nn_resampled", self, sizes, launch.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
+	return resampled("nn_resampled", self, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
 }
 
 // NnResampledBack is the transpose of NnResampled.
 func NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
-	return resampled("nn_resampled_back", given, sizes, launch.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias, Transposed: true})
+	return resampled("nn_resampled_back", given, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias, Transposed: true})
 }
 
-func resampled(op string, self *tensor.Tensor, sizes []int64, w launch.Resampling) (*tensor.Tensor, error) {
+func resampled(op string, self *tensor.Tensor, sizes []int64, w backend.Resampling) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()
 	n := self.Dim() - 2
@@ -56,7 +56,7 @@ func resampled(op string, self *tensor.Tensor, sizes []int64, w launch.Resamplin
 	}
 	w.To = s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, all, strides, d, self.Device()) })
 	if s.Err == nil && w.To.Numel() > 0 {
-		s.Do(func() error { return launch.On(self).Resample(op, w) })
+		s.Do(func() error { return backend.On(self).Resample(op, w) })
 	}
 	return s.Give(w.To)
 }

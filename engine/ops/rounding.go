@@ -3,12 +3,12 @@ package ops
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var roundDecimals = &pointwise{name: "round", kernel: kernel.Get("round_decimals"), rule: promote, exact: true}
@@ -35,7 +35,7 @@ func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
 	if decimals == 0 {
 		return round.toInteger(out, self)
 	}
-	return roundDecimals.run(out, func(d dtype.DType, p *launch.Params) {
+	return roundDecimals.run(out, func(d dtype.DType, p *backend.Params) {
 		p.Set(0, d, dtype.FloatScalar(math.Pow(10, math.Abs(float64(decimals)))))
 		if decimals < 0 {
 			p.Set(1, d, dtype.IntScalar(1))
@@ -93,7 +93,7 @@ func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, er
 		}
 		result = append(result, bounds[i])
 	}
-	if err := iter.SameDType("clamp", out, resultType(result...)); err != nil {
+	if err := tensoriter.SameDType("clamp", out, resultType(result...)); err != nil {
 		return nil, err
 	}
 	return ClampTensor(out, self, bounds[0], bounds[1])
@@ -154,7 +154,7 @@ func ClampMax(out, self, high *tensor.Tensor) (*tensor.Tensor, error) {
 // limit runs p; where the bound is a number, out must have the result's dtype.
 func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, error) {
 	if bound.IsWrappedNumber() {
-		if err := iter.SameDType(p.name, out, resultType(self, bound)); err != nil {
+		if err := tensoriter.SameDType(p.name, out, resultType(self, bound)); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if d == dtype.Unpromoted {
 		return nil, unpromoted("where", self, other)
 	}
-	if err := iter.SameDType("where", out, d); err != nil {
+	if err := tensoriter.SameDType("where", out, d); err != nil {
 		return nil, err
 	}
 	for _, t := range []*tensor.Tensor{self, other} {

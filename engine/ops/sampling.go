@@ -4,11 +4,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -72,11 +72,11 @@ func NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64
 // sampler is the work of an operator on points of a grid.
 type sampler struct {
 	scope
-	launch.Sampling
+	backend.Sampling
 }
 
 func sampling(op string, k *kernel.Kernel, mode, padding int64, alignCorners bool) *sampler {
-	return &sampler{*within(op), launch.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
+	return &sampler{*within(op), backend.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
 }
 
 // take checks the operands and prepares the points for kernels.
@@ -114,7 +114,7 @@ func (p *sampler) take(images, grid, along *tensor.Tensor) {
 		p.Fail(err)
 		return
 	}
-	_, err := iter.Device(p.Op, images, grid)
+	_, err := tensoriter.Device(p.Op, images, grid)
 	p.Fail(err)
 	if p.Grid = p.laid(grid); !countable(images) {
 		p.Images = p.laid(images)
@@ -143,7 +143,7 @@ func (p *sampler) give(given *tensor.Tensor) {
 		p.Failf("expected values of sizes %v, of %v, but got %v, of %v", want, p.Images.DType(), given.Sizes(), given.DType())
 		return
 	}
-	_, err := iter.Device(p.Op, given, p.Grid)
+	_, err := tensoriter.Device(p.Op, given, p.Grid)
 	p.Fail(err)
 	p.Values = p.laid(given)
 }
@@ -163,7 +163,7 @@ func (p *sampler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
 			if p.Mode == 1 && (p.Along != nil || p.Slope != nil) {
 				return fillWith(made, zero)
 			}
-			return launch.On(p.Images).Sample(p.Op, p.Sampling)
+			return backend.On(p.Images).Sample(p.Op, p.Sampling)
 		})
 	}
 	return p.Give(made)

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -38,15 +38,15 @@ func lanes(sizes []int64, dim int) (outer, n, inner int64) {
 // runScan runs a kernel along dim over contiguous tensors of the shape of in: in and values of the same dtype, indices,
 // where given, of int64.
 func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, dim int) error {
-	w := launch.Lanes{Kernel: k, In: in, Out: values, Indices: indices}
+	w := backend.Lanes{Kernel: k, In: in, Out: values, Indices: indices}
 	w.Outer, w.N, w.Inner = lanes(in.Sizes(), dim)
-	return launch.On(in).Scan(op, w)
+	return backend.On(in).Scan(op, w)
 }
 
 // scan fills out, of dtype d and self's shape, by a kernel along dim.
 func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	at, err := shape.WrapDim(op, dim, self.Dim())
-	if err = cmp.Or(err, iter.SameDType(op, out, d)); err != nil {
+	if err = cmp.Or(err, tensoriter.SameDType(op, out, d)); err != nil {
 		return nil, err
 	}
 	if err := discards(op, self.DType(), d); err != nil {
@@ -70,7 +70,7 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := iter.Output{Op: op, Out: out, Sizes: self.Sizes(), DType: d, Device: self.Device(), Sharing: iter.InPlaceOrBeside, RowMajor: true, Writes: compute}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: self.Sizes(), DType: d, Device: self.Device(), Sharing: tensoriter.InPlaceOrBeside, RowMajor: true, Writes: compute}
 	err = to.Open(self)
 	if err == nil {
 		err = runScan(op, k, in, to.To, nil, at)
@@ -130,13 +130,13 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
-	values := iter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), DType: self.DType(), Device: self.Device(), Exact: true, Sharing: iter.InPlaceOrBeside, RowMajor: true, Writes: compute}
-	indices := iter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: iter.Beside, RowMajor: true, Writes: dtype.Int64}
-	err = iter.OpenBoth(&values, &indices, self)
+	values := tensoriter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), DType: self.DType(), Device: self.Device(), Exact: true, Sharing: tensoriter.InPlaceOrBeside, RowMajor: true, Writes: compute}
+	indices := tensoriter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: tensoriter.Beside, RowMajor: true, Writes: dtype.Int64}
+	err = tensoriter.OpenBoth(&values, &indices, self)
 	if err == nil {
 		err = runScan(op, k, in, values.To, indices.To, at)
 	}
-	return iter.DoneBoth(&values, &indices, err)
+	return tensoriter.DoneBoth(&values, &indices, err)
 }
 
 // Softmax is e^x divided by its sum along dim.
@@ -182,9 +182,9 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 		to = s.empty(output, d, output.Sizes()...)
 	}
 	s.Do(func() error {
-		w := launch.Lanes{Kernel: k, In: in, With: with, Out: to}
+		w := backend.Lanes{Kernel: k, In: in, With: with, Out: to}
 		w.Outer, w.N, w.Inner = lanes(in.Sizes(), at)
-		return launch.On(in).Scan(op, w)
+		return backend.On(in).Scan(op, w)
 	})
 	return s.result(nil, to)
 }
@@ -225,10 +225,10 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: d, Device: self.Device(), Sharing: iter.Beside, RowMajor: true, Writes: compute}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: d, Device: self.Device(), Sharing: tensoriter.Beside, RowMajor: true, Writes: compute}
 	err = to.Open(self)
 	if err == nil {
-		err = launch.On(in).Scan(op, launch.Lanes{Kernel: logsumexpKernel, In: in, Out: to.To, Outer: shape.Product(sizes), N: n, Inner: 1})
+		err = backend.On(in).Scan(op, backend.Lanes{Kernel: logsumexpKernel, In: in, Out: to.To, Outer: shape.Product(sizes), N: n, Inner: 1})
 	}
 	return to.Done(err)
 }

@@ -3,14 +3,14 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -56,14 +56,14 @@ func DeliverCast(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return deliver(to, t, nil)
 }
 
-func deliver(to iter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.Tensor, error) {
+func deliver(to tensoriter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err := to.Check(apart...); err != nil {
 		return nil, err
 	}
 	if err := writtenOut(to.Op, t); err != nil {
 		return nil, err
 	}
-	to.Sharing = iter.Beside
+	to.Sharing = tensoriter.Beside
 	if err := to.Open(t); err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func writtenOut(op string, t *tensor.Tensor) error {
 }
 
 // resultIn returns the output for t, a finished result.
-func resultIn(op string, out, t *tensor.Tensor) iter.Output {
-	return iter.Output{Op: op, Out: out, Sizes: t.Sizes(), DType: t.DType(), Device: t.Device(), Exact: true}
+func resultIn(op string, out, t *tensor.Tensor) tensoriter.Output {
+	return tensoriter.Output{Op: op, Out: out, Sizes: t.Sizes(), DType: t.DType(), Device: t.Device(), Exact: true}
 }
 
 // part views length elements of t along dim from start on.
@@ -110,12 +110,12 @@ func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.T
 
 // cast returns t in dtype d, row-major.
 func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return launch.RowMajor(&s.Scope, t, d)
+	return backend.RowMajor(&s.Scope, t, d)
 }
 
 // contiguousCopy returns a row-major copy of t in dtype d.
 func (s *scope) contiguousCopy(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return launch.RowMajorCopy(&s.Scope, t, d)
+	return backend.RowMajorCopy(&s.Scope, t, d)
 }
 
 // expand views t with its dimensions of size 1 repeated, and leading ones added.
@@ -157,7 +157,7 @@ func (s *scope) together(tensors ...**tensor.Tensor) {
 			given = append(given, *t)
 		}
 	}
-	dev, err := iter.Device(s.Op, given...)
+	dev, err := tensoriter.Device(s.Op, given...)
 	if err != nil {
 		s.Err = err
 		return
@@ -199,7 +199,7 @@ func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Te
 // item returns the value of a tensor of one element.
 func (s *scope) item(t *tensor.Tensor) (v dtype.Scalar) {
 	if s.Err == nil {
-		v, s.Err = launch.Item(s.Op, t)
+		v, s.Err = backend.Item(s.Op, t)
 	}
 	return v
 }
@@ -214,7 +214,7 @@ func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
 
 // copy writes src, broadcast, to dst.
 func (s *scope) copy(dst, src *tensor.Tensor) {
-	s.Do(func() error { return launch.Copy(s.Op, dst, src) })
+	s.Do(func() error { return backend.Copy(s.Op, dst, src) })
 }
 
 // permute views t with its dimensions in the given order.
@@ -250,7 +250,7 @@ func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f 
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	out := s.Keep(emptyLike(op, self, d, dev, f))
-	s.Do(func() error { return launch.Copy(op, out, self) })
+	s.Do(func() error { return backend.Copy(op, out, self) })
 	return s.Give(out)
 }
 

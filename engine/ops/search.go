@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // Searchsorted returns the position in sorted (along its last dimension) before which each element of self could be inserted; after equal elements
@@ -54,7 +54,7 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	if outInt32 {
 		d = dtype.Int32
 	}
-	if err := iter.SameDType(op, out, d); err != nil {
+	if err := tensoriter.SameDType(op, out, d); err != nil {
 		return nil, err
 	}
 	// Everything is found before out, which may be any of the inputs, is touched.
@@ -88,11 +88,11 @@ func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.T
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
 		if order = s.contiguousCopy(sorter, dtype.Int64); s.Err == nil {
-			s.Err = launch.On(order).CheckBounds(s.Op, launch.Bounds{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
+			s.Err = backend.On(order).CheckBounds(s.Op, backend.Bounds{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
 		}
 	}
 	s.Do(func() error {
-		return launch.On(found).Search(s.Op, launch.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
+		return backend.On(found).Search(s.Op, backend.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
 	})
 	if across {
 		end := s.Number(dtype.IntScalar(0))

@@ -5,13 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
@@ -26,7 +26,7 @@ var (
 
 // lines runs a sorting kernel on every line of self along dim.
 func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
-	return launch.On(self).Sort(op, launch.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
+	return backend.On(self).Sort(op, backend.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
 }
 
 // Sort sorts the elements along dim and returns their former indices. NaN counts as the largest. The sort is always stable.
@@ -43,10 +43,10 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	}
 	// No line is written before it is sorted, so that the values may be where the elements are.
 	strides := shape.PreserveStrides(self.Sizes(), self.Strides())
-	values := iter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), Strides: strides, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: iter.InPlace}
-	indices := iter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), Strides: strides, DType: dtype.Int64, Device: self.Device(), Exact: true}
-	if err := iter.OpenBoth(&values, &indices, self); err != nil {
-		return iter.DoneBoth(&values, &indices, err)
+	values := tensoriter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), Strides: strides, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: tensoriter.InPlace}
+	indices := tensoriter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), Strides: strides, DType: dtype.Int64, Device: self.Device(), Exact: true}
+	if err := tensoriter.OpenBoth(&values, &indices, self); err != nil {
+		return tensoriter.DoneBoth(&values, &indices, err)
 	}
 	_, n, _ := lanes(self.Sizes(), at)
 	// Single bytes are sorted by counting; for other elements, half of the entries share the indices' memory if they are not too large.
@@ -57,9 +57,9 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	case 8:
 		entries = 2 * n
 	}
-	err = launch.On(self).Sort(op, launch.Sorting{Kernel: sortKernel, In: self, Values: values.To, Indices: indices.To, Dim: at, Keep: n, Entries: entries,
+	err = backend.On(self).Sort(op, backend.Sorting{Kernel: sortKernel, In: self, Values: values.To, Indices: indices.To, Dim: at, Keep: n, Entries: entries,
 		Params: [2]int64{flag(descending), n}, Shared: outIndices != nil})
-	return iter.DoneBoth(&values, &indices, err)
+	return tensoriter.DoneBoth(&values, &indices, err)
 }
 
 func flag(b bool) int64 {
@@ -92,16 +92,16 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	} else {
 		k = 1 // the result has one element
 	}
-	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, sizes, dtype.Int64, iter.InPlace)
+	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, sizes, dtype.Int64, tensoriter.InPlace)
 	if err != nil {
-		return iter.DoneBoth(&values, &indices, err)
+		return tensoriter.DoneBoth(&values, &indices, err)
 	}
 	entries, heap := n, k*64 <= n // few enough to keep only them, in a heap
 	if heap {
 		entries = k
 	}
 	params := [2]int64{flag(largest) | flag(sorted)<<1 | flag(heap)<<2, k}
-	return iter.DoneBoth(&values, &indices, lines(op, topkKernel, values.To, indices.To, self, at, k, entries, params))
+	return tensoriter.DoneBoth(&values, &indices, lines(op, topkKernel, values.To, indices.To, self, at, k, entries, params))
 }
 
 // selected picks one element of every line along dim.
@@ -120,9 +120,9 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	if err = cmp.Or(err, checkNotEmpty(op, self, mask, false)); err != nil {
 		return nil, nil, err
 	}
-	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, iter.Apart)
+	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, tensoriter.Apart)
 	if err != nil {
-		return iter.DoneBoth(&values, &indices, err)
+		return tensoriter.DoneBoth(&values, &indices, err)
 	}
 	s := within(op)
 	defer s.Close()
@@ -131,7 +131,7 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 		_, n, _ := lanes(self.Sizes(), at)
 		s.Err = lines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
 	}
-	return iter.DoneBoth(&values, &indices, s.Err)
+	return tensoriter.DoneBoth(&values, &indices, s.Err)
 }
 
 // keptDim views a reduced tensor with its reduced dimensions back, of size 1.

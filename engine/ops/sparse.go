@@ -1,14 +1,14 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // csr returns a matrix in compressed rows with a number of columns; values may be nil.
-func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m launch.CSR) {
+func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m backend.CSR) {
 	switch {
 	case compressed.Dim() != 1 || plain.Dim() != 1 || values != nil && values.Dim() != 1:
 		s.Failf("crow_indices, col_indices and values must be vectors")
@@ -22,7 +22,7 @@ func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m 
 	if s.Err != nil {
 		return m
 	}
-	m = launch.CSR{Compressed: s.cast(compressed, compressed.DType()), Plain: s.cast(plain, plain.DType()), Columns: columns}
+	m = backend.CSR{Compressed: s.cast(compressed, compressed.DType()), Plain: s.cast(plain, plain.DType()), Columns: columns}
 	if values != nil {
 		m.Values = s.cast(values, values.DType())
 	}
@@ -33,7 +33,7 @@ func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m 
 func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within("csr_spmm")
 	defer s.Close()
-	if _, err := iter.Device(s.Op, crow, col, mat); err != nil {
+	if _, err := tensoriter.Device(s.Op, crow, col, mat); err != nil {
 		return nil, err
 	}
 	switch {
@@ -54,7 +54,7 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	out := s.empty(mat, mat.DType(), append([]int64{crow.Numel() - 1}, mat.Sizes()[1:]...)...)
-	s.Do(func() error { return launch.On(out).SparseDense(s.Op, launch.SparseDense{To: out, A: a, B: b}) })
+	s.Do(func() error { return backend.On(out).SparseDense(s.Op, backend.SparseDense{To: out, A: a, B: b}) })
 	return s.Give(out)
 }
 
@@ -62,7 +62,7 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within("csr_sddmm")
 	defer s.Close()
-	if _, err := iter.Device(s.Op, crow, col, mat1, mat2); err != nil {
+	if _, err := tensoriter.Device(s.Op, crow, col, mat1, mat2); err != nil {
 		return nil, err
 	}
 	switch {
@@ -88,7 +88,7 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	at.Values = s.empty(mat1, mat1.DType(), col.Numel())
-	s.Do(func() error { return launch.On(at.Values).Sampled(s.Op, launch.Sampled{At: at, A: a, B: b}) })
+	s.Do(func() error { return backend.On(at.Values).Sampled(s.Op, backend.Sampled{At: at, A: a, B: b}) })
 	return s.Give(at.Values)
 }
 
@@ -96,7 +96,7 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, product *tensor.Tensor, err error) {
 	s := within("csr_spgemm")
 	defer s.Close()
-	if _, err := iter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
+	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
 		return nil, nil, nil, err
 	}
 	switch {
@@ -109,7 +109,7 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
 	}
-	made, err := launch.On(values).SparseSparse(s.Op, launch.SparseSparse{A: a, B: b})
+	made, err := backend.On(values).SparseSparse(s.Op, backend.SparseSparse{A: a, B: b})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -120,7 +120,7 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
 	s := within("csr_spadd")
 	defer s.Close()
-	if _, err := iter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
+	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
 		return nil, nil, nil, err
 	}
 	switch {
@@ -135,7 +135,7 @@ func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
 	}
-	made, err := launch.On(values).SparseSum(s.Op, launch.SparseSum{A: a, B: b})
+	made, err := backend.On(values).SparseSum(s.Op, backend.SparseSum{A: a, B: b})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -1,15 +1,15 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // integer fills the first kernel parameter.
 func integer(v int64) params {
-	return func(_ dtype.DType, p *launch.Params) { p.Set(0, dtype.Int64, dtype.IntScalar(v)) }
+	return func(_ dtype.DType, p *backend.Params) { p.Set(0, dtype.Int64, dtype.IntScalar(v)) }
 }
 
 // Logit computes log(x / (1 - x)), x limited to [eps, 1 - eps] where eps is given.
@@ -18,7 +18,7 @@ func Logit(out, self *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	if eps != nil {
 		limit = *eps
 	}
-	return logit.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, dtype.FloatScalar(limit)) }, self)
+	return logit.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, dtype.FloatScalar(limit)) }, self)
 }
 
 // Polygamma computes the n-th derivative of digamma.

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -27,7 +27,7 @@ func FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error)
 	defer s.Close()
 	t := s.Keep(tensor.Empty(s.Op, size, d, device.Host))
 	s.Do(func() error {
-		return launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(pointer(data, int64(len(to)))), len(to))) }})
+		return backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(pointer(data, int64(len(to)))), len(to))) }})
 	})
 	return s.Give(t)
 }
@@ -90,7 +90,7 @@ func UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 // Lend exports a tensor to another array library: it returns a tensor that owns the memory, the address, and whether the memory is read-only. The
 // storage is pinned to its address from now on.
 func Lend(self *tensor.Tensor) (held *tensor.Tensor, data uintptr, readOnly bool, err error) {
-	if !launch.Known(self) {
+	if !backend.Known(self) {
 		return nil, 0, false, status.Runtimef("export: a meta tensor has no memory to export")
 	}
 	if h := self.History(); h != nil {

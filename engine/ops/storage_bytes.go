@@ -4,14 +4,14 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // StorageNew creates a zeroed storage.
@@ -76,7 +76,7 @@ func (s *scope) elements(of *storage.Storage, d dtype.DType) *tensor.Tensor {
 // changed keeps the bytes of a storage that an operator writes.
 func (s *scope) changed(self *storage.Storage) *tensor.Tensor {
 	bytes := s.elements(self, dtype.Uint8)
-	s.Do(func() error { return iter.Writable(s.Op, bytes) })
+	s.Do(func() error { return tensoriter.Writable(s.Op, bytes) })
 	return bytes
 }
 
@@ -123,14 +123,14 @@ func StorageByteswap(self *storage.Storage, d dtype.DType) error {
 		return status.Runtimef("%s: %d bytes are not a multiple of the %d bytes of an element of %v", s.Op, self.Nbytes(), d.Size(), d)
 	}
 	bytes, size := s.changed(self), d.Stored().ToReal().Size()
-	if s.Err != nil || !launch.Known(bytes) {
+	if s.Err != nil || !backend.Known(bytes) {
 		return s.Err
 	}
-	old, err := launch.On(bytes).Read(s.Op, bytes)
+	old, err := backend.On(bytes).Read(s.Op, bytes)
 	if err != nil {
 		return err
 	}
-	return launch.On(bytes).Write(s.Op, launch.Writing{To: bytes, Set: func(to []byte) {
+	return backend.On(bytes).Write(s.Op, backend.Writing{To: bytes, Set: func(to []byte) {
 		copy(to, old)
 		for element := range slices.Chunk(to, int(size)) {
 			slices.Reverse(element)
@@ -150,8 +150,8 @@ func StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
 	}
 	all := s.elements(self, d)
 	var at func(i int64) dtype.Scalar
-	if s.Err == nil && launch.Known(all) {
-		at, s.Err = launch.Elements(s.Op, all)
+	if s.Err == nil && backend.Known(all) {
+		at, s.Err = backend.Elements(s.Op, all)
 	}
 	if s.Err != nil {
 		return "", s.Err

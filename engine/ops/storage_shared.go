@@ -1,9 +1,9 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -65,5 +65,5 @@ func ShareMemory(self *tensor.Tensor) error { return self.Storage().Share("share
 
 // IsShared reports whether other processes can map the bytes of self. Meta tensors, which have none, count as shared.
 func IsShared(self *tensor.Tensor) (bool, error) {
-	return !launch.Known(self) || self.Storage().Shared(), nil
+	return !backend.Known(self) || self.Storage().Shared(), nil
 }

@@ -1,8 +1,8 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -191,6 +191,6 @@ func RecordStream(self *tensor.Tensor, stream int64) error {
 		if self.Device().Type != s.Device().Type {
 			return status.NotImplementedf("%s: the tensor is on %v, but the stream is on %v; tensors in pinned memory need no record_stream()", op, self.Device(), s.Device())
 		}
-		return launch.On(self).Use(op, launch.Using{Of: self, Stream: s})
+		return backend.On(self).Use(op, backend.Using{Of: self, Stream: s})
 	})
 }

@@ -1,5 +1,5 @@
 // Package ops contains the operators that launch kernels, one file for each family. An operator checks its arguments, infers the
-// result's dtype, shape and strides, and launches the kernel (engine/launch). Files do not depend on each other in cycles.
+// result's dtype, shape and strides, and launches the kernel (engine/backend). Files do not depend on each other in cycles.
 //
 // Ownership: a returned tensor is a new reference, which the caller releases; a function releases its own temporaries. An operator
 // with an out parameter allocates the result if out is nil, and otherwise writes to out and returns it; passing an input as
@@ -9,7 +9,7 @@ package ops
 import (
 	"math"
 
-	_ "github.com/libtensor/libtensor/engine/host" // does the work of every build
+	_ "github.com/libtensor/libtensor/engine/cpu" // does the work of every build
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 

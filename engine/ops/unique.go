@@ -1,9 +1,9 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -69,11 +69,11 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
 	}
-	w := launch.Distinct{Kernel: k, In: in, Counts: returnCounts}
+	w := backend.Distinct{Kernel: k, In: in, Counts: returnCounts}
 	if returnInverse {
 		w.Inverse = inverse
 	}
-	groups, err := launch.On(in).Unique(op, w)
+	groups, err := backend.On(in).Unique(op, w)
 	values, counts = s.Keep(groups.Rows, err), s.Keep(groups.Counts, nil)
 	switch {
 	case s.Err != nil:
@@ -117,7 +117,7 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	s.Err = launch.On(found).IsIn(op, launch.Membership{Found: found, Values: values, Sorted: sorted})
+	s.Err = backend.On(found).IsIn(op, backend.Membership{Found: found, Values: values, Sorted: sorted})
 	if across && s.Err == nil {
 		_, s.Err = Gt(found, found, s.negative(values))
 	}

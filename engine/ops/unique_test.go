@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtensor/libtensor/engine/cpu"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/host"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -118,7 +118,7 @@ func TestUniqueConsecutive(t *testing.T) {
 // Repeats across the blocks of different threads, NaN, which equals nothing, and zeros of either sign, which are equal.
 func TestUniqueConsecutiveOfManyElements(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
-	const n = 3*host.Grain + 77
+	const n = 3*cpu.Grain + 77
 	values := make([]float64, n)
 	for i := range values {
 		switch {
@@ -130,7 +130,7 @@ func TestUniqueConsecutiveOfManyElements(t *testing.T) {
 			values[i] = float64(i / (1 + i%5000/50))
 		}
 	}
-	for i := host.Grain - 100; i < host.Grain+100; i++ {
+	for i := cpu.Grain - 100; i < cpu.Grain+100; i++ {
 		values[i] = 5
 	}
 	var want, positions, lengths []float64

@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// UpdateAll updates parameters by their gradients. A row holds the tensors of one parameter in the order of launch.Update, with nil for unused ones;
+// UpdateAll updates parameters by their gradients. A row holds the tensors of one parameter in the order of backend.Update, with nil for unused ones;
 // a part holds the other kernel arguments. On an error nothing is written.
-func UpdateAll(op string, rows [][5]*tensor.Tensor, parts []launch.Update) error {
+func UpdateAll(op string, rows [][5]*tensor.Tensor, parts []backend.Update) error {
 	for i, row := range rows {
 		if err := checkUpdate(op, i, row, parts[i].Scale != 1); err != nil {
 			return err
@@ -51,7 +51,7 @@ func checkUpdate(op string, i int, row [5]*tensor.Tensor, scaled bool) error {
 		if k == 1 && !scaled {
 			continue
 		}
-		if err := iter.Writable(op, t); err != nil {
+		if err := tensoriter.Writable(op, t); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func shareMemory(rows [][5]*tensor.Tensor) bool {
 	var spans []span
 	for i, row := range rows {
 		for _, t := range row {
-			if t == nil || t.Numel() == 0 || !launch.Known(t) {
+			if t == nil || t.Numel() == 0 || !backend.Known(t) {
 				continue
 			}
 			last := int64(0)
@@ -92,7 +92,7 @@ func shareMemory(rows [][5]*tensor.Tensor) bool {
 }
 
 // updateRows launches the update of checked tensors. Rows with different layouts are copied to row-major tensors first.
-func updateRows(op string, rows [][5]*tensor.Tensor, parts []launch.Update) error {
+func updateRows(op string, rows [][5]*tensor.Tensor, parts []backend.Update) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	rows = slices.Clone(rows)
@@ -106,17 +106,17 @@ func updateRows(op string, rows [][5]*tensor.Tensor, parts []launch.Update) erro
 			if t == nil {
 				continue
 			}
-			rows[i][k] = launch.RowMajorCopy(&s, t, t.DType())
+			rows[i][k] = backend.RowMajorCopy(&s, t, t.DType())
 			if k != 1 || parts[i].Scale != 1 {
 				backs = append(backs, back{t, rows[i][k]})
 			}
 		}
 	}
 	if len(rows) > 0 {
-		s.Do(func() error { return launch.On(rows[0][0]).Update(op, launch.Updating{Rows: rows, Parts: parts}) })
+		s.Do(func() error { return backend.On(rows[0][0]).Update(op, backend.Updating{Rows: rows, Parts: parts}) })
 	}
 	for _, b := range backs {
-		s.Do(func() error { return launch.Copy(op, b.to, b.from) })
+		s.Do(func() error { return backend.Copy(op, b.to, b.from) })
 	}
 	return s.Err
 }

@@ -22,7 +22,7 @@ var undeferred = map[string]string{
 	"engine/autograd/node.go dissolve":          "assignments",
 	"engine/autograd/node.go end":               "assignments",
 	"engine/autograd/variable.go become":        "assignments, and remember, which appends",
-	"engine/host/fourier.go planFor":            "a look at a map",
+	"engine/cpu/fourier.go planFor":             "a look at a map",
 	"engine/storage/region.go release":          "a look at a map",
 	"engine/storage/slabs.go put":               "appends to what has room; trimming follows without the lock",
 	"engine/tensor/parked.go put":               "an append, for every tensor that is dropped",
@@ -39,7 +39,7 @@ var undeferred = map[string]string{
 }
 
 // foreign lists the packages whose functions call back into the application, or into operators: these may need a lock that is held meanwhile.
-var foreign = map[string]bool{"program": true, "aten": true, "ops": true, "composite": true}
+var foreign = map[string]bool{"program": true, "dispatch": true, "ops": true, "composite": true}
 
 // allocating lists the functions that allocate tensor memory: without free memory they release that of other tensors, which takes further locks and
 // may wait for a device.

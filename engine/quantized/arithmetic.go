@@ -5,11 +5,11 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -67,14 +67,14 @@ func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quanti
 		AScale: float32(qa.Quantizer().Scales[0]), BScale: float32(qb.Quantizer().Scales[0]), Factor: factor,
 		AZero: int32(qa.Quantizer().Zeros[0]), BZero: int32(qb.Quantizer().Zeros[0]), Zero: int32(q.Zeros[0]), Low: int32(low), High: int32(high),
 	}
-	var params launch.Params
+	var params backend.Params
 	*(*kernel.QuantizedPair)(unsafe.Pointer(&params)) = pair
 	s.run(k, d.Stored(), &params, to, a, b)
 	return s.Give(made)
 }
 
 // add adds the numbers.
-func add(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+func add(c dispatch.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	return s.merged(sumKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
@@ -89,27 +89,27 @@ func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
 }
 
 // QuantizedAdd returns the sum of two tensors.
-func QuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedAdd(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return add(c, "quantized.add", qa, qb, scale, zero, false)
 }
 
 // QuantizedAddRelu returns relu of the sum of two tensors.
-func QuantizedAddRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedAddRelu(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return add(c, "quantized.add_relu", qa, qb, scale, zero, true)
 }
 
 // QuantizedMul returns the product of two tensors.
-func QuantizedMul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedMul(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return multiply(c, "quantized.mul", qa, qb, scale, zero, false)
 }
 
 // QuantizedMulRelu returns relu of the product of two tensors.
-func QuantizedMulRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedMulRelu(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return multiply(c, "quantized.mul_relu", qa, qb, scale, zero, true)
 }
 
 // multiply multiplies the integers minus their zero points, which is exact for 8 bits.
-func multiply(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+func multiply(c dispatch.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.both(qa, qb)
@@ -121,17 +121,17 @@ func multiply(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero 
 }
 
 // QuantizedAddScalar returns a tensor plus a number, whose quantizer holds all that the tensor's did.
-func QuantizedAddScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedAddScalar(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return shifted(c, "quantized.add_scalar", qa, b, false)
 }
 
 // QuantizedAddScalarRelu returns relu of QuantizedAddScalar.
-func QuantizedAddScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedAddScalarRelu(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return shifted(c, "quantized.add_scalar_relu", qa, b, true)
 }
 
 // shifted moves the zero point by the number's integer, and where the range of the integers ends before that it makes the scale wider.
-func shifted(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+func shifted(c dispatch.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.wants("qa", qa)
@@ -173,16 +173,16 @@ func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
 }
 
 // QuantizedMulScalar returns a tensor times a number, whose integers are those of the tensor, from the other end for a negative one.
-func QuantizedMulScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedMulScalar(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return stretched(c, "quantized.mul_scalar", qa, b, false)
 }
 
 // QuantizedMulScalarRelu returns relu of QuantizedMulScalar.
-func QuantizedMulScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedMulScalarRelu(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return stretched(c, "quantized.mul_scalar_relu", qa, b, true)
 }
 
-func stretched(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+func stretched(c dispatch.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.wants("qa", qa)
@@ -208,7 +208,7 @@ func stretched(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bo
 }
 
 // QuantizedRelu6 returns the numbers held to [0, 6].
-func QuantizedRelu6(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedRelu6(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "quantized.relu6")
 	defer s.Close()
 	s.wants("self", self)
@@ -216,7 +216,7 @@ func QuantizedRelu6(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // QuantizedCat concatenates tensors and requantizes them: by default like the first of them, otherwise with scale and zero.
-func QuantizedCat(c aten.Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
+func QuantizedCat(c dispatch.Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "quantized.cat")
 	defer s.Close()
 	if len(tensors) == 0 {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -107,7 +107,7 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 		return nil
 	}
 	if list[0].Dim() == 0 { // an element has one channel
-		numbers, err := launch.Ints(s.Op, list[0])
+		numbers, err := backend.Ints(s.Op, list[0])
 		if s.Fail(err); err != nil {
 			return nil
 		}
@@ -142,11 +142,11 @@ func taken(q *tensor.Quantizer, axis, n int, which func(k int) int64) *tensor.Qu
 
 // along returns the numbers in a tensor by the index along an axis; false where they depend on another index too.
 func (s *scope) along(t *tensor.Tensor, axis int) (numbers []int64, ok bool) {
-	all := launch.RowMajor(&s.Scope, t, dtype.Int64)
+	all := backend.RowMajor(&s.Scope, t, dtype.Int64)
 	if s.Err != nil {
 		return nil, false
 	}
-	elements, err := launch.Ints(s.Op, all)
+	elements, err := backend.Ints(s.Op, all)
 	if s.Fail(err); err != nil {
 		return nil, false
 	}

@@ -3,7 +3,7 @@ package quantized
 import (
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -11,14 +11,14 @@ import (
 // Fake quantization, in floats, for quantization-aware training.
 
 // FakeQuantizePerTensorAffineCachemask rounds elements to the values that integers from lo to hi represent, and returns the mask of those in range.
-func FakeQuantizePerTensorAffineCachemask(c aten.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+func FakeQuantizePerTensorAffineCachemask(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
 	s := within(c, "fake_quantize_per_tensor_affine")
 	defer s.Close()
 	return s.fake(self, tensor.PerTensor(scale, zero), lo, hi)
 }
 
 // FakeQuantizePerChannelAffineCachemask returns that with a scale and a zero point for each index along an axis.
-func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+func FakeQuantizePerChannelAffineCachemask(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
 	s := within(c, "fake_quantize_per_channel_affine")
 	defer s.Close()
 	q := s.channels(self, scale, zero, axis)
@@ -72,13 +72,13 @@ func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (outpu
 }
 
 // FakeQuantizePerTensorAffine returns the numbers alone.
-func FakeQuantizePerTensorAffine(c aten.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
+func FakeQuantizePerTensorAffine(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
 	output, mask, err := c.FakeQuantizePerTensorAffineCachemask(self, scale, zero, lo, hi)
 	return firstOf(c, "fake_quantize_per_tensor_affine", output, mask, err)
 }
 
 // FakeQuantizePerTensorAffineTensorQparams is FakeQuantizePerTensorAffine with a scale and a zero point in tensors.
-func FakeQuantizePerTensorAffineTensorQparams(c aten.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
+func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
 	s := within(c, "fake_quantize_per_tensor_affine")
 	defer s.Close()
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
@@ -92,13 +92,13 @@ func FakeQuantizePerTensorAffineTensorQparams(c aten.Ctx, self, scale, zero *ten
 }
 
 // FakeQuantizePerChannelAffine returns the numbers alone.
-func FakeQuantizePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
+func FakeQuantizePerChannelAffine(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	output, mask, err := c.FakeQuantizePerChannelAffineCachemask(self, scale, zero, axis, lo, hi)
 	return firstOf(c, "fake_quantize_per_channel_affine", output, mask, err)
 }
 
 // firstOf returns the first of two results.
-func firstOf(c aten.Ctx, op string, first, second *tensor.Tensor, err error) (*tensor.Tensor, error) {
+func firstOf(c dispatch.Ctx, op string, first, second *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.Keep(first, err)
@@ -107,7 +107,7 @@ func firstOf(c aten.Ctx, op string, first, second *tensor.Tensor, err error) (*t
 }
 
 // FakeQuantizeLearnablePerTensorAffine is FakeQuantizePerTensorAffine with gradients of the scale and the zero point.
-func FakeQuantizeLearnablePerTensorAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+func FakeQuantizeLearnablePerTensorAffine(c dispatch.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	s := within(c, "fake_quantize_learnable_per_tensor_affine")
 	defer s.Close()
 	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: -1}
@@ -118,7 +118,7 @@ func FakeQuantizeLearnablePerTensorAffine(c aten.Ctx, self, scale, zero *tensor.
 }
 
 // FakeQuantizeLearnablePerChannelAffine returns that with a scale and a zero point for each index along an axis.
-func FakeQuantizeLearnablePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+func FakeQuantizeLearnablePerChannelAffine(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	s := within(c, "fake_quantize_learnable_per_channel_affine")
 	defer s.Close()
 	at := s.axis(self, axis, scale, zero)

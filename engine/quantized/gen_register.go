@@ -2,10 +2,10 @@
 
 package quantized
 
-import "github.com/libtensor/libtensor/engine/aten"
+import "github.com/libtensor/libtensor/engine/dispatch"
 
 func init() {
-	aten.Quantize(aten.Backend{
+	dispatch.Quantize(dispatch.Backend{
 		QuantizePerTensor:                        QuantizePerTensor,
 		QuantizePerTensorTensorQparams:           QuantizePerTensorTensorQparams,
 		QuantizePerTensorTensors:                 QuantizePerTensorTensors,

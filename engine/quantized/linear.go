@@ -3,9 +3,9 @@ package quantized
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -13,16 +13,16 @@ import (
 // Products of integers, whose sums are integers of 32 bits, which are quantized once.
 
 // QuantizedLinear returns self times the transposed weight, plus bias.
-func QuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinear(c dispatch.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linear(c, "quantized.linear", self, weight, bias, packed, scale, zero, false)
 }
 
 // QuantizedLinearRelu returns relu of QuantizedLinear.
-func QuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinearRelu(c dispatch.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linear(c, "quantized.linear_relu", self, weight, bias, packed, scale, zero, true)
 }
 
-func linear(c aten.Ctx, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+func linear(c dispatch.Ctx, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.wants("self", self)
@@ -51,7 +51,7 @@ func (s *scope) checkWeight(weight *tensor.Tensor) {
 }
 
 // QuantizedLinearPack returns the integers of a weight as products read them.
-func QuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinearPack(c dispatch.Ctx, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "quantized.linear_pack")
 	defer s.Close()
 	s.checkWeight(weight)
@@ -59,7 +59,7 @@ func QuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (*tensor.Tensor, err
 		return nil, s.Err
 	}
 	b := s.transposed(s.ints(weight))
-	return s.Give(s.Step(func() (*tensor.Tensor, error) { return launch.On(b).PackQuantized(s.Op, b) }))
+	return s.Give(s.Step(func() (*tensor.Tensor, error) { return backend.On(b).PackQuantized(s.Op, b) }))
 }
 
 // checkLayer holds the parameters of a linear layer to each other.
@@ -79,7 +79,7 @@ func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 }
 
 // QuantizedLinearDynamic is QuantizedLinear of numbers, which are quantized for it, in numbers.
-func QuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinearDynamic(c dispatch.Ctx, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "quantized.linear_dynamic")
 	defer s.Close()
 	s.checkLayer(self, weight, bias, packed)
@@ -97,7 +97,7 @@ func QuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduc
 }
 
 // QuantizedMatmul returns the matrix product of two tensors, with integer sums for 8-bit ones.
-func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedMatmul(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "quantized.matmul")
 	defer s.Close()
 	s.both(qa, qb)
@@ -189,7 +189,7 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 		rows *= size
 	}
 	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d.Stored(), p.a.Device()) })
-	made, w := to, launch.QuantizedProduct{AZero: int32(p.of.Zeros[0])}
+	made, w := to, backend.QuantizedProduct{AZero: int32(p.of.Zeros[0])}
 	over := 1.0
 	if q != nil {
 		made = s.as(to, d, q)
@@ -221,9 +221,9 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 		}
 		in := s.list(size, dtype.Float32, p.a.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(units[i]) })
 		quotient := s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, p.bias, in, "") })
-		w.Bias = launch.RowMajor(&s.Scope, quotient, dtype.Float32)
+		w.Bias = backend.RowMajor(&s.Scope, quotient, dtype.Float32)
 	}
-	s.Do(func() error { return launch.On(to).QuantizedProduct(s.Op, w) })
+	s.Do(func() error { return backend.On(to).QuantizedProduct(s.Op, w) })
 	return made
 }
 

@@ -3,10 +3,10 @@ package quantized
 import (
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -28,14 +28,14 @@ func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*ten
 }
 
 // QuantizePerTensor quantizes with one scale.
-func QuantizePerTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
+func QuantizePerTensor(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "quantize_per_tensor")
 	defer s.Close()
 	return s.make(self, d, tensor.PerTensor(scale, zero))
 }
 
 // QuantizePerTensorTensorQparams is QuantizePerTensor with a scale and a zero point in tensors.
-func QuantizePerTensorTensorQparams(c aten.Ctx, self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+func QuantizePerTensorTensorQparams(c dispatch.Ctx, self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "quantize_per_tensor")
 	defer s.Close()
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
@@ -49,7 +49,7 @@ func QuantizePerTensorTensorQparams(c aten.Ctx, self, scale, zero *tensor.Tensor
 }
 
 // QuantizePerTensorTensors is QuantizePerTensor for each tensor of a list, with a scale and a zero point each.
-func QuantizePerTensorTensors(c aten.Ctx, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
+func QuantizePerTensorTensors(c dispatch.Ctx, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
 	s := within(c, "quantize_per_tensor")
 	defer s.Close()
 	each, zero := s.floats("scales", scales), s.integers("zero_points", zeros)
@@ -63,7 +63,7 @@ func QuantizePerTensorTensors(c aten.Ctx, tensors []*tensor.Tensor, scales, zero
 }
 
 // QuantizePerChannel quantizes with a scale for each index along an axis.
-func QuantizePerChannel(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
+func QuantizePerChannel(c dispatch.Ctx, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "quantize_per_channel")
 	defer s.Close()
 	q := s.channels(self, scales, zeros, axis)
@@ -92,7 +92,7 @@ func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor)
 }
 
 // QuantizePerTensorDynamic quantizes with the scale and zero point that hold all numbers.
-func QuantizePerTensorDynamic(c aten.Ctx, self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
+func QuantizePerTensorDynamic(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
 	s := within(c, "quantize_per_tensor_dynamic")
 	defer s.Close()
 	lo, hi := d.StoredRange()
@@ -114,7 +114,7 @@ func QuantizePerTensorDynamic(c aten.Ctx, self *tensor.Tensor, d dtype.DType, re
 func floorHalf(v int64) int64 { return v >> 1 }
 
 // ChooseQparamsPerTensor returns the scale and zero point of quint8 that hold all numbers.
-func ChooseQparamsPerTensor(c aten.Ctx, self *tensor.Tensor, reduce bool) (float64, int64, error) {
+func ChooseQparamsPerTensor(c dispatch.Ctx, self *tensor.Tensor, reduce bool) (float64, int64, error) {
 	s := within(c, "choose_qparams_per_tensor")
 	defer s.Close()
 	hi := int64(math.MaxUint8)
@@ -186,7 +186,7 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 }
 
 // Dequantize returns the numbers of a quantized tensor; any other is given in float32.
-func Dequantize(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Dequantize(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "dequantize")
 	defer s.Close()
 	s.Strided(self)
@@ -194,19 +194,19 @@ func Dequantize(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // DequantizeTensors is Dequantize for each tensor of a list.
-func DequantizeTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func DequantizeTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.Dequantize(tensors[i]) })
 }
 
 // MakePerTensorQuantizedTensor returns a copy of integers that represent numbers with one scale.
-func MakePerTensorQuantizedTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func MakePerTensorQuantizedTensor(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "_make_per_tensor_quantized_tensor")
 	defer s.Close()
 	return s.of(self, tensor.PerTensor(scale, zero))
 }
 
 // MakePerChannelQuantizedTensor returns a copy of integers with a scale for each index along an axis.
-func MakePerChannelQuantizedTensor(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+func MakePerChannelQuantizedTensor(c dispatch.Ctx, self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	s := within(c, "_make_per_channel_quantized_tensor")
 	defer s.Close()
 	return s.of(self, s.channels(self, scales, zeros, axis))
@@ -230,14 +230,14 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 }
 
 // EmptyAffineQuantized returns a tensor of arbitrary integers with one scale.
-func EmptyAffineQuantized(c aten.Ctx, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
+func EmptyAffineQuantized(c dispatch.Ctx, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "_empty_affine_quantized")
 	defer s.Close()
 	return s.empty(size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
 }
 
 // EmptyPerChannelAffineQuantized returns a tensor of arbitrary integers with a scale for each index along an axis.
-func EmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func EmptyPerChannelAffineQuantized(c dispatch.Ctx, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s := within(c, "_empty_per_channel_affine_quantized")
 	defer s.Close()
 	return s.empty(size, d, l, dev, func(t *tensor.Tensor) *tensor.Quantizer { return s.channels(t, scales, zeros, axis) })
@@ -273,11 +273,11 @@ func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
 
 func elements[T any](s *scope, t *tensor.Tensor, d dtype.DType, value func(dtype.Scalar) T) []T {
 	s.Strided(t)
-	t = launch.RowMajor(&s.Scope, s.Cast(t, d), d)
+	t = backend.RowMajor(&s.Scope, s.Cast(t, d), d)
 	if s.Err != nil {
 		return nil
 	}
-	at, err := launch.Elements(s.Op, t)
+	at, err := backend.Elements(s.Op, t)
 	if s.Fail(err); err != nil {
 		return nil
 	}

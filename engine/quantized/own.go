@@ -3,11 +3,11 @@ package quantized
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -17,7 +17,7 @@ import (
 // Operators with a hand-written form: the generator uses a function with such a name instead of writing one.
 
 // quantizedCopy writes numbers, quantized as self is.
-func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
+func quantizedCopy(c dispatch.Ctx, self, src *tensor.Tensor, busy bool) error {
 	s := within(c, "copy_")
 	defer s.Close()
 	switch {
@@ -41,7 +41,7 @@ func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 }
 
 // quantizedToOptions returns the tensor itself, or a copy, where neither its dtype nor its layout is to be another one.
-func quantizedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func quantizedToOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "to")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
@@ -54,7 +54,7 @@ func quantizedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 }
 
 // quantizedEqual reports whether dtypes, sizes, quantizers and numbers are the same.
-func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+func quantizedEqual(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
 	s := within(c, "equal")
 	defer s.Close()
 	if !isQuantized(self) || !isQuantized(other) {
@@ -68,7 +68,7 @@ func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 }
 
 // quantizedEmptyLike returns a tensor of arbitrary integers with the same quantizer.
-func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func quantizedEmptyLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "empty_like")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
@@ -81,7 +81,7 @@ func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 }
 
 // quantizedZero writes the integer of 0.
-func quantizedZero(c aten.Ctx, self *tensor.Tensor) error {
+func quantizedZero(c dispatch.Ctx, self *tensor.Tensor) error {
 	s := within(c, "zero_")
 	defer s.Close()
 	zero := s.Number(dtype.IntScalar(0))
@@ -90,7 +90,7 @@ func quantizedZero(c aten.Ctx, self *tensor.Tensor) error {
 }
 
 // quantizedResize returns a tensor with one scale other sizes.
-func quantizedResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+func quantizedResize(c dispatch.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
 	s := within(c, "resize_")
 	defer s.Close()
 	if s.ordered(self); s.Err != nil && !slices.Equal(self.Sizes(), size) {
@@ -100,7 +100,7 @@ func quantizedResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.Memo
 }
 
 // quantizedAsStrided is any geometry over the integers, in which channels would be anywhere.
-func quantizedAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+func quantizedAsStrided(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "as_strided")
 	defer s.Close()
 	if isQuantized(self) {
@@ -115,7 +115,7 @@ func quantizedAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int
 }
 
 // quantizedAsStridedScatter puts numbers in any geometry over the integers, in which channels would be anywhere.
-func quantizedAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+func quantizedAsStridedScatter(c dispatch.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "as_strided_scatter")
 	defer s.Close()
 	s.ordered(s.leading([]*tensor.Tensor{self, src}))
@@ -128,7 +128,7 @@ func quantizedAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, strid
 }
 
 // quantizedRelu has the integer of 0 where an integer is less.
-func quantizedRelu(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func quantizedRelu(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "relu")
 	defer s.Close()
 	if s.leading([]*tensor.Tensor{self}); s.Err != nil {
@@ -141,7 +141,7 @@ func quantizedRelu(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // quantizedIndexSetScalar writes one number.
-func quantizedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+func quantizedIndexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
 	s := within(c, "index_put_")
 	defer s.Close()
 	number := s.Number(value)
@@ -150,7 +150,7 @@ func quantizedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexI
 }
 
 // quantizedIndexPut writes numbers, and adds none.
-func quantizedIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+func quantizedIndexPut(c dispatch.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	if accumulate {
 		return nil, accumulates("index_put")
 	}
@@ -160,7 +160,7 @@ func quantizedIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.T
 }
 
 // quantizedPut writes numbers, and adds none.
-func quantizedPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+func quantizedPut(c dispatch.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	if accumulate {
 		return nil, accumulates("put")
 	}
@@ -174,7 +174,7 @@ func accumulates(op string) error {
 }
 
 // quantizedIndexSet writes values to the indexed elements, which are a view or positions.
-func quantizedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func quantizedIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	return none(place(c, "index_put_", self, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nothing(c.IndexSet(t[0], items, t[1]))
 	}))
@@ -182,7 +182,7 @@ func quantizedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, v
 
 // shown keeps a form of t that the host can read, where its elements are known.
 func (s *scope) shown(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.Device().Type == device.CPU || !launch.Known(t) {
+	if s.Err != nil || t.Device().Type == device.CPU || !backend.Known(t) {
 		return t
 	}
 	return s.Step(func() (*tensor.Tensor, error) {
@@ -191,7 +191,7 @@ func (s *scope) shown(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // quantizedToString prints the numbers, and how they are quantized.
-func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+func quantizedToString(c dispatch.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err
@@ -217,14 +217,14 @@ func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, ed
 		if s.Err != nil {
 			return "", s.Err
 		}
-		quantizer = append(quantizer, part.name+format.Tensor(ops.Shown(&s.Scope, t), format.Attributes{Meta: !launch.Known(t)}, o))
+		quantizer = append(quantizer, part.name+format.Tensor(ops.Shown(&s.Scope, t), format.Attributes{Meta: !backend.Known(t)}, o))
 	}
 	quantizer = append(quantizer, "axis="+format.Number(dtype.IntScalar(int64(q.Axis))))
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil
 }
 
 // quantizedItem returns the number of the only element.
-func quantizedItem(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
+func quantizedItem(c dispatch.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 	s := within(c, "item")
 	defer s.Close()
 	x := s.dense(s.shown(self))
@@ -235,7 +235,7 @@ func quantizedItem(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 }
 
 // quantizedMean returns the mean of the integers, rounded once, halves to even. Without elements it is NaN, as other numbers are quantized.
-func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func quantizedMean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	f := func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Mean(nil, t[0], dim, keepdim, d))
 	}
@@ -251,22 +251,22 @@ func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 }
 
 // quantizedTanh is in (-1, 1), over which the integers are spread.
-func quantizedTanh(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func quantizedTanh(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return spread(c, "tanh", out, self, c.Tanh, 2, -1)
 }
 
 // quantizedSigmoid is in (0, 1).
-func quantizedSigmoid(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func quantizedSigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return spread(c, "sigmoid", out, self, c.Sigmoid, 1, 0)
 }
 
 // spread returns a function of the numbers with results of a known width, from the least on, which all integers are for. Those of 32 bits begin with
 // 0.
-func spread(c aten.Ctx, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
+func spread(c dispatch.Ctx, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	if !isQuantized(self) {
-		return nil, aten.Refused(op, tensor.Quantized)
+		return nil, dispatch.Refused(op, tensor.Quantized)
 	}
 	lo, hi := self.DType().StoredRange()
 	scale := width / float64(hi-lo+1)

@@ -9,25 +9,25 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/steps"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 func init() {
-	aten.Register(tensor.Quantized, &aten.Kind{Name: "quantized", Instead: "call dequantize() first", Backend: rules})
+	dispatch.Register(tensor.Quantized, &dispatch.Kind{Name: "quantized", Instead: "call dequantize() first", Backend: rules})
 }
 
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
-func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
+func within(c dispatch.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // isQuantized reports whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
@@ -79,7 +79,7 @@ func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) 
 	}
 	inverses, zeros := s.parameters(q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
 	lo, hi := d.StoredRange()
-	var params launch.Params
+	var params backend.Params
 	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
 	params.Set(1, dtype.Int32, dtype.IntScalar(hi))
 	s.run(quantize, d.Stored(), &params, to, x, inverses, zeros)
@@ -113,16 +113,16 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 func (s *scope) together(list ...*tensor.Tensor) {
 	for _, t := range list[1:] {
 		if s.Err == nil && t != nil && t.Device() != list[0].Device() {
-			s.Fail(iter.TwoDevices(s.Op, list[0].Device(), t.Device()))
+			s.Fail(tensoriter.TwoDevices(s.Op, list[0].Device(), t.Device()))
 		}
 	}
 }
 
-func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *launch.Params, operands ...*tensor.Tensor) {
+func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) {
 	s.Do(func() error {
-		w := launch.Elementwise{Kernel: k, Compute: compute, Params: params}
+		w := backend.Elementwise{Kernel: k, Compute: compute, Params: params}
 		copy(w.Operands[:], operands)
-		return launch.On(operands[0]).Elementwise(s.Op, w)
+		return backend.On(operands[0]).Elementwise(s.Op, w)
 	})
 }
 
@@ -130,7 +130,7 @@ func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *launch.Params
 func (s *scope) list(sizes []int64, d dtype.DType, dev device.Device, value func(i int) dtype.Scalar) *tensor.Tensor {
 	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, dev) })
 	s.Do(func() error {
-		return launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(bytes []byte) {
+		return backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(bytes []byte) {
 			for i := range int(t.Numel()) {
 				tensor.Put(unsafe.Pointer(&bytes[int64(i)*d.Size()]), d, value(i))
 			}

@@ -1,7 +1,7 @@
 package quantized
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -23,7 +23,7 @@ func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, e
 }
 
 // QScale returns the scale of a tensor that has one.
-func QScale(_ aten.Ctx, self *tensor.Tensor) (float64, error) {
+func QScale(_ dispatch.Ctx, self *tensor.Tensor) (float64, error) {
 	q, err := quantizer("q_scale", self, false)
 	if err != nil {
 		return 0, err
@@ -32,7 +32,7 @@ func QScale(_ aten.Ctx, self *tensor.Tensor) (float64, error) {
 }
 
 // QZeroPoint returns the zero point of a tensor that has one.
-func QZeroPoint(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+func QZeroPoint(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
 	q, err := quantizer("q_zero_point", self, false)
 	if err != nil {
 		return 0, err
@@ -41,7 +41,7 @@ func QZeroPoint(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 }
 
 // QPerChannelScales returns the scales of the channels.
-func QPerChannelScales(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func QPerChannelScales(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "q_per_channel_scales")
 	defer s.Close()
 	q, err := quantizer(s.Op, self, true)
@@ -52,7 +52,7 @@ func QPerChannelScales(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) 
 }
 
 // QPerChannelZeroPoints returns the zero points of the channels.
-func QPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func QPerChannelZeroPoints(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "q_per_channel_zero_points")
 	defer s.Close()
 	q, err := quantizer(s.Op, self, true)
@@ -63,7 +63,7 @@ func QPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, err
 }
 
 // QPerChannelAxis returns the dimension of the channels.
-func QPerChannelAxis(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+func QPerChannelAxis(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
 	q, err := quantizer("q_per_channel_axis", self, true)
 	if err != nil {
 		return 0, err
@@ -72,7 +72,7 @@ func QPerChannelAxis(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 }
 
 // Qscheme returns the name of the kind of quantizer.
-func Qscheme(_ aten.Ctx, self *tensor.Tensor) (string, error) {
+func Qscheme(_ dispatch.Ctx, self *tensor.Tensor) (string, error) {
 	q := self.Quantizer()
 	if q == nil {
 		return "", status.Runtimef("qscheme: expected a quantized tensor, but got one of dtype %v", self.DType())
@@ -81,10 +81,10 @@ func Qscheme(_ aten.Ctx, self *tensor.Tensor) (string, error) {
 }
 
 // IsQuantized reports whether the tensor has a quantizer.
-func IsQuantized(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return isQuantized(self), nil }
+func IsQuantized(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) { return isQuantized(self), nil }
 
 // IntRepr returns a copy of the integers.
-func IntRepr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func IntRepr(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isQuantized(self) {
 		return nil, status.Runtimef("int_repr: expected a quantized tensor, but got one of dtype %v", self.DType())
 	}

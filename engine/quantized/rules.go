@@ -3,8 +3,8 @@ package quantized
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -21,14 +21,14 @@ func (s *scope) first(t []*tensor.Tensor) *tensor.Tensor {
 	if i := slices.IndexFunc(t, isQuantized); i >= 0 && s.Err == nil {
 		return t[i]
 	}
-	s.Fail(aten.Refused(s.Op, tensor.Quantized)) // only an output, or a tensor of another kind of argument, is quantized
+	s.Fail(dispatch.Refused(s.Op, tensor.Quantized)) // only an output, or a tensor of another kind of argument, is quantized
 	return nil
 }
 
 // leading returns the first tensor for operators with results made of its elements.
 func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && !isQuantized(t[0]) {
-		s.Fail(aten.Refused(s.Op, tensor.Quantized))
+		s.Fail(dispatch.Refused(s.Op, tensor.Quantized))
 		return nil
 	}
 	return t[0]
@@ -77,7 +77,7 @@ func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tenso
 }
 
 // view returns the view of the integers, whose channels are where the same view of their numbers has them.
-func view(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func view(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	self := s.leading(t)
@@ -107,7 +107,7 @@ func view(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 }
 
 // move is the rule of operators that move elements: they move the integers. Further quantized tensors are requantized like the first.
-func move(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func move(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	self := s.leading(t)
@@ -132,7 +132,7 @@ func move(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 }
 
 // join is move for a list of tensors, all of which are quantized.
-func join(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func join(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	if len(t) == 0 { // the operator handles the empty list
@@ -156,7 +156,7 @@ func (s *scope) requantized(t *tensor.Tensor, d dtype.DType, q *tensor.Quantizer
 }
 
 // rank is the rule of operators that return elements by their order, and their indices: they compare the integers.
-func rank(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func rank(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	self := s.leading(t)
@@ -171,7 +171,7 @@ func rank(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 }
 
 // index is the rule of operators that return indices by the order of elements: they compare the integers.
-func index(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func index(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.ordered(s.leading(t))
@@ -179,7 +179,7 @@ func index(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does
 }
 
 // place is the rule of operators that insert elements: the last tensor, quantized like the first, is inserted into the integers.
-func place(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func place(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	self := s.leading(t)
@@ -268,7 +268,7 @@ func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
 }
 
 // numbers is the rule of operators on dequantized values. The result is quantized like the first quantized tensor.
-func numbers(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func numbers(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	of := s.first(t)
@@ -287,7 +287,7 @@ func numbers(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f do
 }
 
 // answer is the rule of operators on dequantized values with a result that is not quantized.
-func answer(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func answer(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	if isQuantized(out) {

@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Policies are the words of autocast.yaml, each the name of a constant in engine/aten.
+// Policies are the words of autocast.yaml, each the name of a constant in engine/dispatch.
 var Policies = []string{"lower_precision", "float32", "promote", "as_first", "unsafe"}
 
-// AutocastDevices are the types of devices that autocast.yaml has tables of, in the order of their rows in engine/aten.
+// AutocastDevices are the types of devices that autocast.yaml has tables of, in the order of their rows in engine/dispatch.
 var AutocastDevices = []string{"cpu", "cuda"}
 
 // Autocast returns the policies of operators in autocast.yaml of the folder engine: for each name of an operator, one for each of AutocastDevices,

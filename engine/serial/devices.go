@@ -1,9 +1,9 @@
 package serial
 
 import (
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -19,7 +19,7 @@ func recordOf(op string, s *storage.Storage, from, to int64) ([]byte, error) {
 		return nil, err
 	}
 	defer t.Release()
-	return launch.On(t).Read(op, t)
+	return backend.On(t).Read(op, t)
 }
 
 // RecordOf returns the bytes of a contiguous uint8 tensor of one dimension: its own, or a copy of those of a device.
@@ -44,5 +44,5 @@ func send(op string, to, from *storage.Storage) error {
 		return err
 	}
 	defer t.Release()
-	return launch.On(t).Write(op, launch.Writing{To: t, Set: func(bytes []byte) { copy(bytes, from.Bytes()) }})
+	return backend.On(t).Write(op, backend.Writing{To: t, Set: func(bytes []byte) { copy(bytes, from.Bytes()) }})
 }

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -24,8 +24,8 @@ func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
 }
 
 // plus returns a + alpha*b, or a - alpha*b.
-func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func plus(op string, does func(c dispatch.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // operators that do not support bool also reject it without entries
@@ -87,7 +87,7 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 			return nil
 		}
 	}
-	if plainLines(a) && isSparse(b) && formOf(b).dense == 0 && slices.Equal(a.Sizes(), b.Sizes()) && launch.Known(a.Parts().Values) {
+	if plainLines(a) && isSparse(b) && formOf(b).dense == 0 && slices.Equal(a.Sizes(), b.Sizes()) && backend.Known(a.Parts().Values) {
 		return s.merged(a, s.as(b, formOf(a)), sum)
 	}
 	x, y, d := s.alike(a, b)
@@ -158,7 +158,7 @@ func (s *scope) linear(out, self *tensor.Tensor, d dtype.DType, each func(out, v
 }
 
 // mul multiplies entries: where both operands have one, of sparse tensors, and where the sparse one has, of another.
-func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func mul(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mul")
 	defer s.Close()
 	switch {
@@ -296,7 +296,7 @@ func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
 }
 
 // div divides the entries by a number.
-func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
+func div(c dispatch.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
 	s := within(c, "div")
 	defer s.Close()
 	if !isSparse(a) || !isNumber(b) {
@@ -309,15 +309,15 @@ func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor,
 	if rounding == "" {
 		return s.linear(out, a, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
 	}
-	return onElements(s.Op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
+	return onElements(s.Op, func(c dispatch.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
 }
 
 // onEntries is onElements or keepsZero.
-type onEntries = func(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
+type onEntries = func(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
 
 // byNumber is an operator of a sparse tensor and a number that makes 0 of 0.
-func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error), on onEntries) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func byNumber(op string, does func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error), on onEntries) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(a) || !isNumber(b) {
@@ -327,11 +327,11 @@ func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tenso
 		if b = s.peer(a, b); s.Err != nil {
 			return nil, s.Err
 		}
-		return on(op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
+		return on(op, func(c dispatch.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
 	}
 }
 
 // pow raises the entries to a power, which is positive: others are not 0 at 0.
-func pow(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	return byNumber("pow", func(c aten.Ctx, out, v, b *tensor.Tensor) (*tensor.Tensor, error) { return c.Pow(out, v, b) }, keepsZero)(c, out, a, b)
+func pow(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return byNumber("pow", func(c dispatch.Ctx, out, v, b *tensor.Tensor) (*tensor.Tensor, error) { return c.Pow(out, v, b) }, keepsZero)(c, out, a, b)
 }

@@ -1,8 +1,8 @@
 package sparse
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -18,12 +18,12 @@ func init() {
 		if l == tensor.COO { // may have several entries at one position; sparse_resize_() distinguishes sparse and dense dimensions
 			of.Fill, of.Resize = nil, nil
 		}
-		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "convert with to_dense()", Errors: errors, Backend: of})
+		dispatch.Register(l.Keys(), &dispatch.Kind{Name: l.String(), Instead: "convert with to_dense()", Errors: errors, Backend: of})
 	}
 }
 
 // backend returns the kernels of operators on sparse tensors, for all layouts.
-func newBackend() aten.Backend {
+func newBackend() dispatch.Backend {
 	b := unary()
 	b.ToString = toString
 	b.Clone = cloned
@@ -32,7 +32,7 @@ func newBackend() aten.Backend {
 	b.Zeros, b.Empty = zeros, empty
 	b.Zero = zero
 	b.ZerosLike = zerosLike
-	b.OnesLike = filledLike("ones_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	b.OnesLike = filledLike("ones_like", func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.OnesLike(v, d, tensor.NoLayout, dev, f)
 	})
 	b.EmptyLike, b.FullLike, b.Fill = emptyLike, fullLike, fill
@@ -42,24 +42,24 @@ func newBackend() aten.Backend {
 	b.Copy = copied
 	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
 	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
-	b.IsConj, b.IsNeg, b.IsPinned = ofValues(aten.Ctx.IsConj), ofValues(aten.Ctx.IsNeg), ofValues(aten.Ctx.IsPinned)
-	b.Conj = func(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return c.ConjPhysical(nil, self) }
+	b.IsConj, b.IsNeg, b.IsPinned = ofValues(dispatch.Ctx.IsConj), ofValues(dispatch.Ctx.IsNeg), ofValues(dispatch.Ctx.IsPinned)
+	b.Conj = func(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return c.ConjPhysical(nil, self) }
 	b.Equal, b.Allclose = equal, allclose
 	b.IndexGet = indexGet
 
-	b.Add = plus("add", aten.Ctx.Add)
-	b.Sub = plus("sub", aten.Ctx.Sub)
+	b.Add = plus("add", dispatch.Ctx.Add)
+	b.Sub = plus("sub", dispatch.Ctx.Sub)
 	b.Mul = mul
 	b.Div = div
-	b.TrueDivide = func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return div(c, out, a, b, "") }
+	b.TrueDivide = func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return div(c, out, a, b, "") }
 	b.Pow = pow
-	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide, onElements)
-	b.FloatPower = byNumber("float_power", aten.Ctx.FloatPower, keepsZero)
-	b.Remainder = byNumber("remainder", aten.Ctx.Remainder, onElements)
-	b.Fmod = byNumber("fmod", aten.Ctx.Fmod, onElements)
+	b.FloorDivide = byNumber("floor_divide", dispatch.Ctx.FloorDivide, onElements)
+	b.FloatPower = byNumber("float_power", dispatch.Ctx.FloatPower, keepsZero)
+	b.Remainder = byNumber("remainder", dispatch.Ctx.Remainder, onElements)
+	b.Fmod = byNumber("fmod", dispatch.Ctx.Fmod, onElements)
 
 	b.Clamp = clamp
-	b.ClampMin, b.ClampMax = byNumber("clamp_min", aten.Ctx.ClampMin, keepsZero), byNumber("clamp_max", aten.Ctx.ClampMax, keepsZero)
+	b.ClampMin, b.ClampMax = byNumber("clamp_min", dispatch.Ctx.ClampMin, keepsZero), byNumber("clamp_max", dispatch.Ctx.ClampMax, keepsZero)
 
 	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
 	b.Addmm, b.Addmv = addmm, addmv
@@ -67,36 +67,36 @@ func newBackend() aten.Backend {
 	b.Resize, b.ResizeAs = resizeTo, resizeAs
 
 	b.Sum, b.Mean, b.Norm, b.LinalgVectorNorm = total, mean, norm, vectorNorm
-	b.Any, b.All = extreme("any", "amax", aten.Ctx.Any), extreme("all", "amin", aten.Ctx.All)
-	b.Amax, b.Amin = extreme("amax", "amax", aten.Ctx.Amax), extreme("amin", "amin", aten.Ctx.Amin)
-	b.Argmax, b.Argmin = position("argmax", "amax", aten.Ctx.Argmax), position("argmin", "amin", aten.Ctx.Argmin)
-	b.Max, b.Min = ofAll("max", aten.Ctx.Max), ofAll("min", aten.Ctx.Min)
+	b.Any, b.All = extreme("any", "amax", dispatch.Ctx.Any), extreme("all", "amin", dispatch.Ctx.All)
+	b.Amax, b.Amin = extreme("amax", "amax", dispatch.Ctx.Amax), extreme("amin", "amin", dispatch.Ctx.Amin)
+	b.Argmax, b.Argmin = position("argmax", "amax", dispatch.Ctx.Argmax), position("argmin", "amin", dispatch.Ctx.Argmin)
+	b.Max, b.Min = ofAll("max", dispatch.Ctx.Max), ofAll("min", dispatch.Ctx.Min)
 	b.CountNonzero, b.Round, b.NanToNum = countNonzero, round, nanToNum
 	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
 	b.TransposeLast, b.TransposeAll, b.Adjoint, b.AdjointMatrix = transposeLast, transposeAll, adjoint, adjointMatrix
 	b.MovedimList = moved
-	b.Movedim = func(c aten.Ctx, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
+	b.Movedim = func(c dispatch.Ctx, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
 		return moved(c, self, []int64{source}, []int64{destination})
 	}
 	b.Reshape, b.View, b.Flatten, b.Unflatten = reshaped("reshape"), reshaped("view"), flatten, unflatten
-	b.Squeeze = func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	b.Squeeze = func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, nil, true)
 	}
-	b.SqueezeDim = func(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	b.SqueezeDim = func(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, []int64{dim}, false)
 	}
-	b.SqueezeDims = func(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	b.SqueezeDims = func(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, dims, false)
 	}
 	b.Expand, b.Flip, b.Roll = expand, flip, roll
-	b.BroadcastTo = func(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	b.BroadcastTo = func(c dispatch.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 		return expand(c, self, size, false)
 	}
 	b.Split, b.SplitWithSizes, b.Chunk, b.Unbind = split, splitWithSizes, chunk, unbind
 	b.UnsafeSplit, b.UnsafeSplitWithSizes, b.UnsafeChunk = split, splitWithSizes, chunk
 	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
-	b.Item = func(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
+	b.Item = func(c dispatch.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 		s := within(c, "item")
 		defer s.Close()
 		d := s.dense(self)
@@ -133,18 +133,18 @@ func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // ofValues asks about the entries.
-func ofValues(asks func(aten.Ctx, *tensor.Tensor) (bool, error)) func(aten.Ctx, *tensor.Tensor) (bool, error) {
-	return func(c aten.Ctx, self *tensor.Tensor) (bool, error) { return asks(c, self.Parts().Values) }
+func ofValues(asks func(dispatch.Ctx, *tensor.Tensor) (bool, error)) func(dispatch.Ctx, *tensor.Tensor) (bool, error) {
+	return func(c dispatch.Ctx, self *tensor.Tensor) (bool, error) { return asks(c, self.Parts().Values) }
 }
 
-func cloned(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func cloned(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "clone")
 	defer s.Close()
 	s.strided(tensor.NoLayout, f)
 	return s.Give(s.onParts(self, s.clone, s.clone))
 }
 
-func detached(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func detached(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "detach")
 	defer s.Close()
 	return s.Give(s.onValues(self, func(t *tensor.Tensor) *tensor.Tensor {
@@ -152,7 +152,7 @@ func detached(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	}))
 }
 
-func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func toOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "to")
 	defer s.Close()
 	switch {
@@ -172,19 +172,19 @@ func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 	return s.Give(s.onParts(s.convertible(self, d), to(dtype.None), to(d)))
 }
 
-func zeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func zeros(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return withoutEntries(c, "zeros", out, size, d, l, dev)
 }
 
 // empty has no entries either, so that nothing in it is arbitrary.
-func empty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func empty(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if f != shape.NoFormat && f != shape.Contiguous {
 		return nil, status.Runtimef("empty: memory format %v is only supported for strided tensors, not for sparse ones", f)
 	}
 	return withoutEntries(c, "empty", out, size, d, l, dev)
 }
 
-func withoutEntries(c aten.Ctx, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func withoutEntries(c dispatch.Ctx, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	if out != nil && l != tensor.NoLayout && l != out.Layout() {
@@ -204,9 +204,9 @@ var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "con
 
 // unaryOn is an operator of one tensor that makes 0 of 0. In place, entries of one place would have to be added up first, which is for
 // coalesce() to do.
-func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func unaryOn(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	on := onElements(op, does)
-	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if out == self && !elementwise(op, self) {
 			return nil, status.Runtimef("%s_ requires a coalesced tensor; call coalesce() first", op)
 		}
@@ -220,8 +220,8 @@ func elementwise(op string, t *tensor.Tensor) bool {
 }
 
 // onElements is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up.
-func onElements(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func onElements(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(self) {
@@ -248,13 +248,13 @@ func onElements(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*ten
 
 // mixed returns the error of a dense operand whose result was to be sparse.
 func mixed(op string, out *tensor.Tensor) error {
-	s := within(aten.Ctx{}, op)
+	s := within(dispatch.Ctx{}, op)
 	s.Failf("the result of strided tensors cannot be written to a tensor of layout %v", out.Layout())
 	return s.Err
 }
 
 // freshOn is unaryOn for operators without an output.
-func freshOn(op string, does func(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor) (*tensor.Tensor, error) {
-	on := unaryOn(op, func(c aten.Ctx, _, self *tensor.Tensor) (*tensor.Tensor, error) { return does(c, self) })
-	return func(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return on(c, nil, self) }
+func freshOn(op string, does func(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor) (*tensor.Tensor, error) {
+	on := unaryOn(op, func(c dispatch.Ctx, _, self *tensor.Tensor) (*tensor.Tensor, error) { return does(c, self) })
+	return func(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return on(c, nil, self) }
 }

@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -16,7 +16,7 @@ import (
 
 // SparseCooTensor creates a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the indices unless it is
 // given.
-func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
+func SparseCooTensor(c dispatch.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
 	s := within(c, "sparse_coo_tensor")
 	defer s.Close()
 	values = s.given(values, d, dev)
@@ -129,12 +129,12 @@ func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
 	}
 	n, count := indices.Sizes()[0], indices.Sizes()[1]
 	if count == 0 {
-		if launch.Known(indices) {
+		if backend.Known(indices) {
 			high = slices.Repeat([]int64{-1}, int(n))
 		}
 		return nil, high
 	}
-	if !launch.Known(indices) {
+	if !backend.Known(indices) {
 		return nil, nil
 	}
 	for i := range n {
@@ -156,7 +156,7 @@ func names(l tensor.Layout) (compressed, plain string) {
 
 // SparseCompressedTensor makes a tensor of a compressed layout of its compressed indices, its plain indices and its values. Its
 // size is the smallest that holds the indices unless it is given.
-func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SparseCompressedTensor(c dispatch.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s := within(c, "sparse_compressed_tensor")
 	defer s.Close()
 	if l < tensor.CSR {
@@ -230,7 +230,7 @@ func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int
 	b := compressed.Dim() - 1
 	m := int64(0)
 	if plain.Numel() > 0 {
-		if !launch.Known(plain) {
+		if !backend.Known(plain) {
 			s.Failf("size must be given for indices on device %v, whose values are not known", plain.Device())
 			return nil
 		}
@@ -279,7 +279,7 @@ func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f fo
 
 // checkIndices holds indices to a size: every read of entries relies on it.
 func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f form) {
-	if s.Err != nil || !launch.Known(plain) || !launch.Known(compressed) {
+	if s.Err != nil || !backend.Known(plain) || !backend.Known(compressed) {
 		return
 	}
 	first, second := names(f.layout)
@@ -374,9 +374,9 @@ func check(op string, t *tensor.Tensor) error {
 		if p.Coalesced {
 			flag = ops.True
 		}
-		made, err = SparseCooTensor(aten.Ctx{}, p.Indices[0], p.Values, t.Sizes(), dtype.None, device.None, flag)
+		made, err = SparseCooTensor(dispatch.Ctx{}, p.Indices[0], p.Values, t.Sizes(), dtype.None, device.None, flag)
 	} else {
-		made, err = SparseCompressedTensor(aten.Ctx{}, p.Indices[0], p.Indices[1], p.Values, t.Sizes(), dtype.None, t.Layout(), device.None)
+		made, err = SparseCompressedTensor(dispatch.Ctx{}, p.Indices[0], p.Indices[1], p.Values, t.Sizes(), dtype.None, t.Layout(), device.None)
 	}
 	if err != nil {
 		return status.In(op, err)

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -285,7 +285,7 @@ func (s *scope) lines(line *tensor.Tensor, n int64) *tensor.Tensor {
 		return nil
 	}
 	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n + 1}, int64s, line.Device()) })
-	s.Do(func() error { return launch.On(to).Lines(s.Op, launch.Lines{To: to, From: line}) })
+	s.Do(func() error { return backend.On(to).Lines(s.Op, backend.Lines{To: to, From: line}) })
 	return to
 }
 
@@ -299,14 +299,14 @@ func (s *scope) ofBatches(compressed *tensor.Tensor, count, n int64) *tensor.Ten
 }
 
 // ToDense has all elements of self, in dtype d unless there is none.
-func ToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tensor.Tensor, error) {
+func ToDense(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tensor.Tensor, error) {
 	s := within(c, "to_dense")
 	defer s.Close()
 	return s.Give(s.Cast(s.dense(self), d))
 }
 
 // ToSparseDim returns self in the layout COO with sparseDim sparse dimensions.
-func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
+func ToSparseDim(c dispatch.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
 	s := within(c, "to_sparse")
 	defer s.Close()
 	switch {
@@ -327,7 +327,7 @@ func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tens
 }
 
 // ToSparse returns self in a sparse layout, COO by default.
-func ToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparse(c dispatch.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	if layout == tensor.NoLayout {
 		layout = tensor.COO
 	}
@@ -335,31 +335,31 @@ func ToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize [
 }
 
 // ToSparseCoo returns self in the layout COO.
-func ToSparseCoo(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseCoo(c dispatch.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_coo", self, tensor.COO, nil, dense)
 }
 
 // ToSparseCsr returns self in the layout CSR.
-func ToSparseCsr(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseCsr(c dispatch.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_csr", self, tensor.CSR, nil, dense)
 }
 
 // ToSparseCsc returns self in the layout CSC.
-func ToSparseCsc(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseCsc(c dispatch.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_csc", self, tensor.CSC, nil, dense)
 }
 
 // ToSparseBsr returns self in the layout BSR.
-func ToSparseBsr(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseBsr(c dispatch.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_bsr", self, tensor.BSR, blockSize, dense)
 }
 
 // ToSparseBsc returns self in the layout BSC.
-func ToSparseBsc(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseBsc(c dispatch.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_bsc", self, tensor.BSC, blockSize, dense)
 }
 
-func converted(c aten.Ctx, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func converted(c dispatch.Ctx, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	f := form{l, [2]int64{1, 1}, 0}

@@ -3,8 +3,8 @@ package sparse
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -26,8 +26,8 @@ func (s *scope) whole(t *tensor.Tensor, dim []int64, keepdim bool) (values *tens
 }
 
 // reduced is an operator that reduces all elements, those of which there is no entry as one zero.
-func reduced(op string, does func(c aten.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func reduced(op string, does func(c dispatch.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		values, complete := s.whole(self, dim, keepdim)
@@ -40,15 +40,15 @@ func reduced(op string, does func(c aten.Ctx, out, values *tensor.Tensor) (*tens
 }
 
 // ofAll is reduced without dimensions.
-func ofAll(op string, does func(c aten.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func ofAll(op string, does func(c dispatch.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	all := reduced(op, does)
-	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return all(c, out, self, nil, false)
 	}
 }
 
 // countNonzero counts the entries that are not 0, of all elements or along dimensions.
-func countNonzero(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func countNonzero(c dispatch.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	s := within(c, "count_nonzero")
 	defer s.Close()
 	x := s.coalesced(s.coordinatesOf(self))
@@ -57,8 +57,8 @@ func countNonzero(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor,
 }
 
 // keepsZero is an operator by numbers that works on the entries alone, where it makes 0 of 0.
-func keepsZero(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func keepsZero(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if isSparse(self) {
@@ -76,41 +76,41 @@ func keepsZero(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tens
 }
 
 // clamp holds the entries within limits that 0 is within.
-func clamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
-	return keepsZero("clamp", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Clamp(out, v, low, high) })(c, out, self)
+func clamp(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	return keepsZero("clamp", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Clamp(out, v, low, high) })(c, out, self)
 }
 
 // round rounds the entries.
-func round(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
-	return unaryOn("round", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Round(out, v, decimals) })(c, out, self)
+func round(c dispatch.Ctx, out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
+	return unaryOn("round", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Round(out, v, decimals) })(c, out, self)
 }
 
 // nanToNum replaces entries that are no numbers.
-func nanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error) {
-	return unaryOn("nan_to_num", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+func nanToNum(c dispatch.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error) {
+	return unaryOn("nan_to_num", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.NanToNum(out, v, nan, posinf, neginf)
 	})(c, out, self)
 }
 
 // fullLike has one value where a tensor has entries.
-func fullLike(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return filledLike("full_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func fullLike(c dispatch.Ctx, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return filledLike("full_like", func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.FullLike(v, value, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
 
 // emptyLike returns a tensor without entries in the layout COO, and in others one with the same indices and uninitialized values.
-func emptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func emptyLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if self.Layout() == tensor.COO {
 		return zerosLike(c, self, d, l, dev, f)
 	}
-	return filledLike("empty_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return filledLike("empty_like", func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
 
 // fill returns all entries of a compressed tensor one value.
-func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+func fill(c dispatch.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "fill")
 	defer s.Close()
 	if !isSparse(self) || !isNumber(value) {
@@ -121,8 +121,8 @@ func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // denseOf is an operator that makes a strided tensor of any elements, as a tensor's layout is not to be.
-func denseOf(op string, does func(c aten.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func denseOf(op string, does func(c dispatch.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if l != tensor.Strided {
@@ -135,8 +135,8 @@ func denseOf(op string, does func(c aten.Ctx, self *tensor.Tensor, size []int64,
 }
 
 // newOf is an operator that makes a tensor without entries in the layout of another.
-func newOf(op string) func(aten.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func newOf(op string) func(dispatch.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 		if d, dev = likeOf(self, d, dev); l == tensor.NoLayout {
 			l = self.Layout()
 		}
@@ -147,7 +147,7 @@ func newOf(op string) func(aten.Ctx, *tensor.Tensor, []int64, dtype.DType, tenso
 }
 
 // isSetTo reports whether two tensors have the same sizes and parts.
-func isSetTo(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+func isSetTo(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
 	if !isSparse(self) || !isSparse(other) || self.Layout() != other.Layout() || !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
@@ -162,8 +162,8 @@ func isSetTo(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 }
 
 // vectorNorm returns that of all elements.
-func vectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	return reduced("linalg.vector_norm", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+func vectorNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	return reduced("linalg.vector_norm", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.LinalgVectorNorm(out, v, ord, nil, false, d)
 	})(c, out, self, dim, keepdim)
 }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -167,8 +167,8 @@ func (s *scope) shared(made, most, values, of, without *tensor.Tensor) *tensor.T
 }
 
 // extreme is amax or amin, or any or all, which they are of numbers that are 1 where an element is not 0.
-func extreme(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func extreme(op, how string, does func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(self) {
@@ -211,8 +211,8 @@ func extreme(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor,
 }
 
 // position implements argmax and argmin, along a dimension or over all elements. The result is strided.
-func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error) {
+func position(op, how string, does func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(self) {

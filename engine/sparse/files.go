@@ -1,7 +1,7 @@
 package sparse
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -10,14 +10,14 @@ const every = tensor.SparseCOO | tensor.SparseCSR | tensor.SparseCSC | tensor.Sp
 
 // Operators on sparse tensors as parts of files: the writer passes on to the operator.
 
-func save(c aten.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error {
+func save(c dispatch.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error {
 	return c.Past(every).Save(path, structure, tensors, compact)
 }
 
-func saveBytes(c aten.Ctx, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
+func saveBytes(c dispatch.Ctx, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
 	return c.Past(every).SaveBytes(structure, tensors, compact)
 }
 
-func saveDict(c aten.Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) error {
+func saveDict(c dispatch.Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) error {
 	return c.Past(every).SaveDict(path, names, tensors, compact)
 }

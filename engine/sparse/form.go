@@ -3,8 +3,8 @@ package sparse
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -185,13 +185,13 @@ func (s *scope) grouped(values *tensor.Tensor, sizes []int64, sparse int, lists 
 	if s.Err != nil {
 		return y
 	}
-	if !launch.Known(values) { // as if all positions were distinct
+	if !backend.Known(values) { // as if all positions were distinct
 		if len(lists) > 1 {
 			y.indices = s.Cat(1, lists...)
 		}
 		return y
 	}
-	w, err := launch.On(values).Group(s.Op, launch.Grouping{Lists: lists, Sizes: sizes[:sparse]})
+	w, err := backend.On(values).Group(s.Op, backend.Grouping{Lists: lists, Sizes: sizes[:sparse]})
 	s.Fail(err)
 	if s.Err != nil || w.Places == nil {
 		return y
@@ -297,7 +297,7 @@ func (s *scope) lineOf(compressed, plain *tensor.Tensor) *tensor.Tensor {
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Empty(s.Op, []int64{from.Sizes()[0], nnz}, int64s, plain.Device())
 	})
-	s.Do(func() error { return launch.On(to).Expand(s.Op, launch.Expansion{To: to, From: from}) })
+	s.Do(func() error { return backend.On(to).Expand(s.Op, backend.Expansion{To: to, From: from}) })
 	return s.Reshape(to, plain.Numel())
 }
 

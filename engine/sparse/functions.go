@@ -3,10 +3,10 @@ package sparse
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -14,7 +14,7 @@ import (
 )
 
 // SparseMask returns the elements of self at the positions of mask's entries.
-func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+func SparseMask(c dispatch.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "sparse_mask")
 	defer s.Close()
 	switch {
@@ -34,7 +34,7 @@ func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // SparseSum adds up along dimensions.
-func SparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+func SparseSum(c dispatch.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
 	if dim != nil && len(dim) == 0 { // nothing is added up
 		s := within(c, "sparse.sum")
 		defer s.Close()
@@ -44,7 +44,7 @@ func SparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*te
 }
 
 // SparseMm returns the product of a sparse matrix and another; of two CSC matrices it is CSC.
-func SparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func SparseMm(c dispatch.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Layout() != tensor.CSC || mat2.Layout() != tensor.CSC {
 		return c.Mm(nil, self, mat2)
 	}
@@ -55,12 +55,12 @@ func SparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // SparseAddmm returns beta*self + alpha*(mat1 @ mat2).
-func SparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func SparseAddmm(c dispatch.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	return c.Addmm(nil, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSampledAddmm computes beta*self + alpha*(mat1 @ mat2) at the positions of self's entries, for matrices and for batches of them.
-func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func SparseSampledAddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "sparse.sampled_addmm")
 	defer s.Close()
 	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same positions in each batch
@@ -130,7 +130,7 @@ func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 // SparseSpdiags returns a matrix with the rows of diagonals on the diagonals that offsets selects: element j of a row is in column j.
-func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
+func SparseSpdiags(c dispatch.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
 	s := within(c, "sparse.spdiags")
 	defer s.Close()
 	if l == tensor.NoLayout {
@@ -182,7 +182,7 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 func first(a, _ *tensor.Tensor) *tensor.Tensor { return a }
 
 // zero drops all entries.
-func zero(c aten.Ctx, self *tensor.Tensor) error {
+func zero(c dispatch.Ctx, self *tensor.Tensor) error {
 	s := within(c, "zero_")
 	defer s.Close()
 	t := s.cleared(self, self.DType(), self.Device())
@@ -220,7 +220,7 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 }
 
 // zerosLike returns a tensor without entries, in the requested layout.
-func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func zerosLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	d, dev = likeOf(self, d, dev)
 	s := within(c, "zeros_like")
 	defer s.Close()
@@ -253,8 +253,8 @@ func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // filledLike implements *_like functions: the result has the indices of self, and values that another function returns for those of self.
-func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func filledLike(op string, values func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		d, dev = likeOf(self, d, dev)
@@ -280,7 +280,7 @@ func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DTy
 }
 
 // indexGet reads positions of leading dimensions, slices of step 1 and whole ones.
-func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+func indexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	s := within(c, "index")
 	defer s.Close()
 	if !isSparse(self) {
@@ -335,7 +335,7 @@ func consumed(items []ops.IndexItem) (n int) {
 }
 
 // copied replaces the entries of self by those of src, in its own layout.
-func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
+func copied(c dispatch.Ctx, self, src *tensor.Tensor, busy bool) error {
 	s := within(c, "copy_")
 	defer s.Close()
 	switch {
@@ -366,12 +366,12 @@ func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 }
 
 // isContiguous returns false: entries are not in the order of elements.
-func isContiguous(_ aten.Ctx, _ *tensor.Tensor, _ shape.MemoryFormat) (bool, error) {
+func isContiguous(_ dispatch.Ctx, _ *tensor.Tensor, _ shape.MemoryFormat) (bool, error) {
 	return false, nil
 }
 
 // equal reports whether two tensors have the same sizes and elements.
-func equal(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+func equal(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
 	s := within(c, "equal")
 	defer s.Close()
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
@@ -396,7 +396,7 @@ func (s *scope) beside(a, b *tensor.Tensor) (x, y *tensor.Tensor) {
 func (s *scope) together(a, b *tensor.Tensor) bool {
 	p, q := a.Parts(), b.Parts()
 	if s.Err != nil || p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || entries(a) != entries(b) ||
-		a.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !launch.Known(p.Values) || !launch.Known(q.Values) {
+		a.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !backend.Known(p.Values) || !backend.Known(q.Values) {
 		return false
 	}
 	for i := range p.Indices {
@@ -409,7 +409,7 @@ func (s *scope) together(a, b *tensor.Tensor) bool {
 }
 
 // allclose reports whether the elements of two tensors are close.
-func allclose(c aten.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
+func allclose(c dispatch.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
 	s := within(c, "allclose")
 	defer s.Close()
 	x, y := s.beside(self, other)

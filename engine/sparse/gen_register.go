@@ -2,10 +2,10 @@
 
 package sparse
 
-import "github.com/libtensor/libtensor/engine/aten"
+import "github.com/libtensor/libtensor/engine/dispatch"
 
 func init() {
-	aten.Part(aten.Backend{
+	dispatch.Part(dispatch.Backend{
 		SparseCooTensor:        SparseCooTensor,
 		SparseCompressedTensor: SparseCompressedTensor,
 		ToDense:                ToDense,

@@ -3,15 +3,15 @@ package sparse
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // pieces splits a dimension into parts of the given lengths.
-func pieces(c aten.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64) ([]*tensor.Tensor, error) {
+func pieces(c dispatch.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64) ([]*tensor.Tensor, error) {
 	start := int64(0)
 	return owner.List(len(lengths), func(i int) (*tensor.Tensor, error) {
 		t, err := narrow(c, self, int64(dim), start, lengths[i])
@@ -21,7 +21,7 @@ func pieces(c aten.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64
 }
 
 // even splits dimension d into parts of step positions; the last may be smaller.
-func even(c aten.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]*tensor.Tensor, error) {
+func even(c dispatch.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]*tensor.Tensor, error) {
 	n := self.Sizes()[d]
 	lengths := []int64{}
 	for at := int64(0); at < n || at == 0; at += step {
@@ -49,7 +49,7 @@ func even(c aten.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]*ten
 
 // placed reports whether entries have indices for a dimension, which dense and batch dimensions, and meta tensors, do not have.
 func placed(t *tensor.Tensor, d int) bool {
-	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batches(t) == 0) && launch.Known(t.Parts().Indices[0])
+	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batches(t) == 0) && backend.Known(t.Parts().Indices[0])
 }
 
 // apart returns the columns of indices and the values of each of n parts of dimension d, which have each `step` positions. They are sorted by parts
@@ -64,7 +64,7 @@ func (s *scope) apart(indices *tensor.Tensor, x coordinates, d int, step int64, 
 	if s.Err != nil {
 		return nil, nil
 	}
-	lengths, err := launch.Ints(s.Op, ends)
+	lengths, err := backend.Ints(s.Op, ends)
 	s.Fail(err)
 	lengths = slices.Clone(lengths)
 	for i := len(lengths) - 1; i > 0; i-- {
@@ -86,7 +86,7 @@ func (s *scope) divided(t *tensor.Tensor, dim int64, lengths []int64) []*tensor.
 	return list
 }
 
-func split(c aten.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, error) {
+func split(c dispatch.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("split", dim, self.Dim())
 	switch {
 	case err != nil:
@@ -99,7 +99,7 @@ func split(c aten.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, 
 	return even(c, "split", self, d, size)
 }
 
-func splitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+func splitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("split", dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func splitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (
 	return pieces(c, "split", self, d, sizes)
 }
 
-func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+func chunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("chunk", dim, self.Dim())
 	switch {
 	case err != nil:
@@ -136,7 +136,7 @@ func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor
 }
 
 // unbind returns all positions of a dimension.
-func unbind(c aten.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func unbind(c dispatch.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("unbind", dim, self.Dim())
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package sparse
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -34,7 +34,7 @@ func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 
 // mm returns the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two compressed ones,
 // too.
-func mm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func mm(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mm")
 	defer s.Close()
 	s.factors(a, b, 2, 2)
@@ -102,7 +102,7 @@ func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 // mv returns the product of a matrix and a vector, which is strided.
-func mv(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func mv(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mv")
 	defer s.Close()
 	s.factors(a, b, 2, 1)
@@ -114,7 +114,7 @@ func mv(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // bmm returns the product of the matrices of two batches, of which the second is strided.
-func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func bmm(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "bmm")
 	defer s.Close()
 	s.factors(a, b, 3, 3)
@@ -140,7 +140,7 @@ func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // matmul returns the product of matrices and vectors; batches of matrices are bmm's.
-func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func matmul(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "matmul")
 	defer s.Close()
 	switch {
@@ -173,7 +173,7 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // addmm returns beta*self + alpha*(a @ b).
-func addmm(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func addmm(c dispatch.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "addmm")
 	defer s.Close()
 	s.factors(a, b, 2, 2)
@@ -181,7 +181,7 @@ func addmm(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar)
 }
 
 // addmv returns beta*self + alpha*(a @ b).
-func addmv(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func addmv(c dispatch.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "addmv")
 	defer s.Close()
 	s.factors(a, b, 2, 1)
@@ -258,14 +258,14 @@ func (s *scope) productEntries(a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 // Smm returns the product of a sparse matrix and a strided one in the layout COO.
-func Smm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func Smm(c dispatch.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "smm")
 	defer s.Close()
 	return s.Give(s.productEntries(self, mat2))
 }
 
 // Sspaddmm returns beta*self + alpha*(mat1 @ mat2) in the layout COO.
-func Sspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func Sspaddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "sspaddmm")
 	defer s.Close()
 	if !isSparse(self) {
@@ -279,7 +279,7 @@ func Sspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtyp
 }
 
 // Hspmm returns the product of a sparse matrix and a strided one with rows of elements for entries.
-func Hspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func Hspmm(c dispatch.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "hspmm")
 	defer s.Close()
 	rows, made := s.filled(mat1, mat2)
@@ -291,7 +291,7 @@ func Hspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 
 // SparseMmReduce returns a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a row
 // has none.
-func SparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
+func SparseMmReduce(c dispatch.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
 	s := within(c, "sparse.mm")
 	defer s.Close()
 	s.factors(self, mat2, 2, 2)

@@ -3,7 +3,7 @@ package sparse
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -11,7 +11,7 @@ import (
 
 // total adds up all elements, or those along dimensions: strided where no sparse dimension is left, else in the layout COO, or
 // with keepdim in the tensor's own.
-func total(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func total(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "sum")
 	defer s.Close()
 	return s.result(out, s.sumOver(self, dim, keepdim, d))
@@ -57,7 +57,7 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 }
 
 // mean returns the sum over the number of elements.
-func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func mean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "mean")
 	defer s.Close()
 	if d == dtype.None {
@@ -87,7 +87,7 @@ func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dty
 }
 
 // norm returns that of all elements, which zeros do not change.
-func norm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func norm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "norm")
 	defer s.Close()
 	if p.Kind != dtype.KindNone && p.Float() <= 0 || len(dim) != 0 && len(dim) != self.Dim() || keepdim {
@@ -117,16 +117,16 @@ func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
 }
 
 // SparseSoftmax returns the softmax of the entries along a dimension: elements that are not kept count as minus infinity.
-func SparseSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
-	return softmax(c, "sparse.softmax", self, dim, d, aten.Ctx.Softmax, false)
+func SparseSoftmax(c dispatch.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	return softmax(c, "sparse.softmax", self, dim, d, dispatch.Ctx.Softmax, false)
 }
 
 // SparseLogSoftmax returns the logarithm of SparseSoftmax.
-func SparseLogSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
-	return softmax(c, "sparse.log_softmax", self, dim, d, aten.Ctx.LogSoftmax, true)
+func SparseLogSoftmax(c dispatch.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	return softmax(c, "sparse.log_softmax", self, dim, d, dispatch.Ctx.LogSoftmax, true)
 }
 
-func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (*tensor.Tensor, error) {
+func softmax(c dispatch.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	if !isSparse(self) {

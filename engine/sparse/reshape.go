@@ -3,7 +3,7 @@ package sparse
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -11,8 +11,8 @@ import (
 )
 
 // reshaped implements reshape operators: for COO tensors, with unchanged dense dimensions, and for matrices in CSR and CSC layout.
-func reshaped(op string) func(aten.Ctx, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
-	return func(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func reshaped(op string) func(dispatch.Ctx, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
+	return func(c dispatch.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		sizes, err := shape.InferSize(op, size, shape.Product(self.Sizes()))
@@ -60,7 +60,7 @@ func (s *scope) placesOf(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
 }
 
 // flatten joins neighbouring dimensions.
-func flatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
+func flatten(c dispatch.Ctx, self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 	const op = "flatten"
 	i, err := shape.WrapDim(op, start, self.Dim())
 	if err != nil {
@@ -81,7 +81,7 @@ func flatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (*tensor.Tensor,
 }
 
 // unflatten splits a dimension.
-func unflatten(c aten.Ctx, self *tensor.Tensor, dim int64, into []int64) (*tensor.Tensor, error) {
+func unflatten(c dispatch.Ctx, self *tensor.Tensor, dim int64, into []int64) (*tensor.Tensor, error) {
 	const op = "unflatten"
 	d, err := dimension(op, dim, self.Dim())
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 }
 
 // squeeze drops dimensions of size 1: those named, or all.
-func squeeze(c aten.Ctx, out, self *tensor.Tensor, dims []int64, all bool) (*tensor.Tensor, error) {
+func squeeze(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64, all bool) (*tensor.Tensor, error) {
 	s := within(c, "squeeze")
 	defer s.Close()
 	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), all)
@@ -171,7 +171,7 @@ func squeeze(c aten.Ctx, out, self *tensor.Tensor, dims []int64, all bool) (*ten
 }
 
 // moved implements movedim.
-func moved(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
+func moved(c dispatch.Ctx, self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
 	s := within(c, "movedim")
 	defer s.Close()
 	order, err := shape.Moved(s.Op, self.Dim(), source, destination)
@@ -186,7 +186,7 @@ func moved(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (*tenso
 }
 
 // transposeLast is mT.
-func transposeLast(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func transposeLast(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("mT: only supported on matrices or batches of matrices, got a %dD tensor", self.Dim())
 	}
@@ -194,7 +194,7 @@ func transposeLast(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // adjointMatrix is adjoint of a matrix; a tensor without dimensions is its own.
-func adjointMatrix(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointMatrix(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch self.Dim() {
 	case 0:
 		return c.Conj(self)
@@ -205,7 +205,7 @@ func adjointMatrix(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // adjoint is mH.
-func adjoint(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func adjoint(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "adjoint")
 	defer s.Close()
 	turned := s.Step(func() (*tensor.Tensor, error) { return transposeLast(c, self) })
@@ -213,7 +213,7 @@ func adjoint(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // transposeAll is T.
-func transposeAll(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func transposeAll(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	dims := make([]int64, self.Dim())
 	for d := range dims {
 		dims[d] = int64(self.Dim() - 1 - d)
@@ -222,7 +222,7 @@ func transposeAll(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // expand repeats dimensions of size 1, and adds leading ones, which are sparse.
-func expand(c aten.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
+func expand(c dispatch.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
 	s := within(c, "expand")
 	defer s.Close()
 	sizes, lead := slices.Clone(size), len(size)-self.Dim()
@@ -282,7 +282,7 @@ func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 }
 
 // flip turns dimensions round.
-func flip(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func flip(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	s := within(c, "flip")
 	defer s.Close()
 	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), false)
@@ -319,7 +319,7 @@ func flip(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 }
 
 // roll joins the parts of dimensions in another order.
-func roll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+func roll(c dispatch.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	s := within(c, "roll")
 	defer s.Close()
 	by, flat, err := ops.RollShifts(self, shifts, dims)

@@ -3,14 +3,14 @@ package sparse
 import (
 	"math"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // SparseSpsolve solves self @ x = other for x.
-func SparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func SparseSpsolve(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "sparse.spsolve")
 	defer s.Close()
 	x, y := s.dense(self), s.dense(other)
@@ -18,7 +18,7 @@ func SparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, erro
 }
 
 // triangularSolve solves a @ x = self for x with a sparse triangle a. It returns no copy of a: the second result is empty.
-func triangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func triangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "triangular_solve")
 	defer s.Close()
 	if isSparse(self) || !isSparse(a) || isSparse(outSolution) || isSparse(outA) {
@@ -42,6 +42,6 @@ func triangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, uppe
 		return nil, nil, s.Err
 	}
 	r, err := ops.Finish(&s.Scope, []string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, solution, none)
-	aten.Wrote(err, outSolution, outA)
+	dispatch.Wrote(err, outSolution, outA)
 	return r[0], r[1], err
 }

@@ -4,10 +4,10 @@
 package sparse
 
 import (
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/steps"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -16,7 +16,7 @@ import (
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
-func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
+func within(c dispatch.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // isSparse reports whether a tensor has parts.
 func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
@@ -31,7 +31,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, s.Err
 		}
 		r, err := ops.Deliver(s.Op, out, t)
-		aten.Wrote(err, out)
+		dispatch.Wrote(err, out)
 		return r, err
 	case isSparse(out) && isSparse(t):
 		if out.DType() != t.DType() && dtype.CanCast(t.DType(), out.DType()) {
@@ -117,7 +117,7 @@ func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
 
 // integer returns the only element of t; unknown on meta, and after an error.
 func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
-	if s.Err != nil || !launch.Known(t) {
+	if s.Err != nil || !backend.Known(t) {
 		return 0, false
 	}
 	x, err := s.C.Item(t)

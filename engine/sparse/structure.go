@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -24,7 +24,7 @@ func dimension(op string, dim int64, n int) (int, error) {
 }
 
 // transpose swaps two sparse dimensions. Rows and columns of compressed layouts swap with the layout.
-func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
+func transpose(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	s := within(c, "transpose")
 	defer s.Close()
 	i, err := shape.WrapDim(s.Op, dim0, self.Dim())
@@ -56,7 +56,7 @@ func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 }
 
 // permute permutes the dimensions; the sparse ones must be first.
-func permute(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func permute(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	s := within(c, "permute")
 	defer s.Close()
 	if len(dims) != self.Dim() {
@@ -149,7 +149,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 }
 
 // turnMatrix returns t().
-func turnMatrix(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func turnMatrix(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case self.Dim() > 2:
 		return nil, status.Runtimef("t: expects a tensor with <= 2 sparse and 0 dense dimensions, but self is %dD", self.Dim())
@@ -162,7 +162,7 @@ func turnMatrix(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // unsqueeze inserts a dimension of size 1: a sparse one before the dense ones, a batch of compressed layouts.
-func unsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func unsqueeze(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	s := within(c, "unsqueeze")
 	defer s.Close()
 	d, err := shape.WrapDim(s.Op, dim, self.Dim()+1)
@@ -197,7 +197,7 @@ func (s *scope) onBatches(t *tensor.Tensor, sizes []int64, each func(part *tenso
 func alongBatch(t *tensor.Tensor, d int) bool { return t.Layout() != tensor.COO && d < batches(t) }
 
 // selected implements select. The result is strided if no sparse dimension remains. A selection along a batch dimension shares its parts.
-func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
+func selected(c dispatch.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	s := within(c, "select")
 	defer s.Close()
 	if self.Dim() == 0 {
@@ -226,7 +226,7 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 			return nil, s.Err
 		}
 	}
-	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && launch.Known(self.Parts().Indices[0]) {
+	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && backend.Known(self.Parts().Indices[0]) {
 		return s.Give(s.tensor(s.line(self, at, sizes)))
 	}
 	x := s.coordinatesOf(self)
@@ -266,7 +266,7 @@ func (s *scope) without(indices *tensor.Tensor, d int) *tensor.Tensor {
 }
 
 // narrow is length positions of a dimension.
-func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+func narrow(c dispatch.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	s := within(c, "narrow")
 	defer s.Close()
 	d, err := dimension(s.Op, dim, self.Dim())
@@ -299,7 +299,7 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 }
 
 // slice returns the positions of a dimension from start to end.
-func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
+func slice(c dispatch.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	d, err := dimension("slice", dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -334,7 +334,7 @@ func (s *scope) shifted(indices *tensor.Tensor, d int, by int64) *tensor.Tensor 
 }
 
 // indexSelect returns the positions of a dimension that index names, in its order.
-func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+func indexSelect(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "index_select")
 	defer s.Close()
 	switch {
@@ -392,7 +392,7 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 }
 
 // cat joins tensors along a dimension, in the form of the first.
-func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func cat(c dispatch.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	s := within(c, "cat")
 	defer s.Close()
 	if len(list) == 0 {
@@ -456,7 +456,7 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 }
 
 // stack joins tensors of the same sizes along a new dimension.
-func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func stack(c dispatch.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	s := within(c, "stack")
 	defer s.Close()
 	if len(list) == 0 {

@@ -6,10 +6,10 @@ package steps
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -18,18 +18,18 @@ import (
 // Steps are those of one operator.
 type Steps struct {
 	owner.Scope
-	C aten.Ctx
+	C dispatch.Ctx
 }
 
 // Of returns the steps of op, which calls with c.
-func Of(c aten.Ctx, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
+func Of(c dispatch.Ctx, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
 
 // Strided returns an error for sparse operands, whose entries the intermediate ops would treat as all elements, or reject without the name of the
 // operator.
 func (s *Steps) Strided(list ...*tensor.Tensor) {
 	for _, t := range list {
 		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
-			s.Fail(aten.Refused(s.Op, (t.Keys() & tensor.Sparse).First()))
+			s.Fail(dispatch.Refused(s.Op, (t.Keys() & tensor.Sparse).First()))
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (s *Steps) Int(v int64) *tensor.Tensor { return s.Number(dtype.IntScalar(v)
 
 // Value returns the only element of t; unknown where t has no data, and after an error.
 func (s *Steps) Value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
-	if s.Err != nil || !launch.Known(t) {
+	if s.Err != nil || !backend.Known(t) {
 		return v, false
 	}
 	v, err := s.C.Item(t)
@@ -58,7 +58,7 @@ func (s *Steps) ForOutput(t, out *tensor.Tensor) *tensor.Tensor {
 	if out.Lazy()&tensor.Negative != 0 && dtype.CanCast(t.DType(), out.DType()) {
 		t = s.Cast(t, out.DType())
 	}
-	t = s.Step(func() (*tensor.Tensor, error) { return aten.Toggled(s.C, t, out.Lazy()) })
+	t = s.Step(func() (*tensor.Tensor, error) { return dispatch.Toggled(s.C, t, out.Lazy()) })
 	t = s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveConj(t) })
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveNeg(t) })
 }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Keys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/aten), and a call on the tensor passes through the code for
+// Keys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/dispatch), and a call on the tensor passes through the code for
 // the key before it reaches the kernel. Plain tensors have none.
 type Keys uint16
 

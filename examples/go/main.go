@@ -12,11 +12,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // operators that are written with others
 	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/steps"
@@ -25,7 +25,7 @@ import (
 
 // The calls of this program are recorded, unless they are made with `plain`.
 var (
-	recorded = aten.With(&aten.Modes{Device: device.Host, Grad: true})
+	recorded = dispatch.With(&dispatch.Modes{Device: device.Host, Grad: true})
 	plain    = recorded.Recorded(false)
 )
 

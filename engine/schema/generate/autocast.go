@@ -35,6 +35,6 @@ func generateAutocast(out *output, ops []*schema.Operator, all []*function, poli
 		b.WriteString(rows[name])
 	}
 	b.WriteString("}\n")
-	out.write(facadeDir+"/gen_autocast.go", headerOf("aten", b.String(), nil))
+	out.write(facadeDir+"/gen_autocast.go", headerOf("dispatch", b.String(), nil))
 	return nil
 }

@@ -63,7 +63,7 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		fmt.Fprintf(&rows, "\t{%q, %q, %q, %d, %#x, %#x, %q, %s, %q, Ctx.%s, %s},\n", o.Name, o.Category, strings.Join(names, " "), outs, writes, dims, o.NameRule(),
 			orZero(strings.Join(facts, "|")), f.name, f.name, steps)
 	}
-	out.write(facadeDir+"/gen_operators.go", headerOf("aten", "\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
+	out.write(facadeDir+"/gen_operators.go", headerOf("dispatch", "\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
 }
 
 func orZero(s string) string {

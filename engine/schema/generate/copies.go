@@ -27,7 +27,7 @@ func copies(ops []*schema.Operator, declared map[string]*function) (string, erro
 			return "", o.Wrong(fmt.Errorf("copy_of: there is no func %s", of.GoName()))
 		}
 		outs := len(f.params) - len(of.Args)
-		params, args := []string{"c aten.Ctx"}, []string{}
+		params, args := []string{"c dispatch.Ctx"}, []string{}
 		for i, p := range f.params {
 			if i < outs {
 				args = append(args, "nil")
@@ -45,7 +45,7 @@ func copies(ops []*schema.Operator, declared map[string]*function) (string, erro
 			o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, of.GoName(), strings.Join(args, ", "), o.Name)
 	}
 	imports := "import (\n"
-	for _, name := range []string{"aten", "dtype", "ops", "tensor"} {
+	for _, name := range []string{"dispatch", "dtype", "ops", "tensor"} {
 		if strings.Contains(functions.String(), name+".") {
 			imports += "\t\"" + module + "engine/" + name + "\"\n"
 		}

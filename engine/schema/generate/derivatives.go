@@ -54,7 +54,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 			fmt.Fprintf(&table, "\t%s: record%s,\n", f.name, f.name)
 		}
 	}
-	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = aten.Backend{\n" + table.String() + "}\n" + functions.String()
+	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = dispatch.Backend{\n" + table.String() + "}\n" + functions.String()
 	out.write(autogradDir+"/gen_formulas.go", headerOf("autograd", text, imports))
 	out.write(autogradDir+"/gen_register.go", registered(all, "autograd", "recorded", "Record"))
 	return nil
@@ -161,7 +161,7 @@ func (k *compiler) head() string {
 		}
 	}
 	params, _, _ := strings.Cut(strings.TrimPrefix(k.f.signature(false), "("), ") (")
-	text := fmt.Sprintf("\nfunc record%s(c aten.Ctx, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
+	text := fmt.Sprintf("\nfunc record%s(c dispatch.Ctx, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
 	if outs := k.outs(); len(outs) > 1 {
 		text += fmt.Sprintf("\tif err = plain(c, %q, []*tensor.Tensor{%s}, %s); err != nil {\n\t\treturn\n\t}\n", k.op.Name, strings.Join(outs, ", "), k.allTensors())
 	}
@@ -281,7 +281,7 @@ func (k *compiler) into() (string, error) {
 		if k.op.Derivatives.Node == "" && len(k.outs()) < 2 {
 			return "", nil
 		}
-		text, err := k.named(fmt.Sprintf("aten.Composed().%s(c, %s)", k.f.name, k.f.arguments()))
+		text, err := k.named(fmt.Sprintf("dispatch.Composed().%s(c, %s)", k.f.name, k.f.arguments()))
 		return k.head() + text, err
 	}
 	out := k.f.params[0].name
@@ -290,7 +290,7 @@ func (k *compiler) into() (string, error) {
 	if !k.op.Has("inplace") {
 		self, name = "nil", "_"
 	}
-	text, err := k.named(fmt.Sprintf("into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
+	text, err := k.named(fmt.Sprintf("into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
 	return k.head() + k.unchanged() + text, err
 }
 
@@ -301,7 +301,7 @@ func (k *compiler) unchanged() string {
 		return ""
 	}
 	out, self, p, train := k.f.params[0].name, k.f.params[1].name, k.f.params[2].name, k.f.params[3].name
-	return fmt.Sprintf("\tif %s != nil && %s == %s && (%s == 0 || !%s) {\n\t\treturn aten.Composed().%s(c, %s)\n\t}\n", out, out, self, p, train, k.f.name, k.f.arguments())
+	return fmt.Sprintf("\tif %s != nil && %s == %s && (%s == 0 || !%s) {\n\t\treturn dispatch.Composed().%s(c, %s)\n\t}\n", out, out, self, p, train, k.f.name, k.f.arguments())
 }
 
 // composed records the operators that the operator is composed of.
@@ -583,8 +583,8 @@ func (k *compiler) replay(b *strings.Builder, result string) {
 		}
 	}
 	if k.f.results[0] == tensorsType {
-		fmt.Fprintf(b, "\t\tr.watchAll(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		fmt.Fprintf(b, "\t\tr.watchAll(%s, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
 		return
 	}
-	fmt.Fprintf(b, "\t\tr.watch(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
+	fmt.Fprintf(b, "\t\tr.watch(%s, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
 }

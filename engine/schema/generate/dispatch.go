@@ -106,7 +106,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 // kindColumns are the kinds of the table in the docs.
 var kindColumns = []string{"dense", "named", "sparse", "gradient", "quantized"}
 
-// backendOf returns the operators that a package's backend has: the keys of literals of aten.Backend, and the fields that are assigned.
+// backendOf returns the operators that a package's backend has: the keys of literals of dispatch.Backend, and the fields that are assigned.
 func backendOf(out *output, dir string) (map[string]bool, error) {
 	texts := map[string]any{}
 	paths, err := handwritten(dir)

@@ -23,7 +23,7 @@ const (
 	opsDir       = "engine/ops"
 	compositeDir = "engine/composite"
 	sparseDir    = "engine/sparse"
-	facadeDir    = "engine/aten"
+	facadeDir    = "engine/dispatch"
 	module       = "github.com/libtensor/libtensor/"
 )
 
@@ -35,7 +35,7 @@ type function struct {
 	results  []string // types
 	any      bool     // takes tensors of every kind
 	constant bool     // no gradient flows through it
-	casts    int      // the rows of engine/aten's AutocastDevices for which autocast converts its arguments, a bit each
+	casts    int      // the rows of engine/dispatch's AutocastDevices for which autocast converts its arguments, a bit each
 	draws    bool     // random numbers, which active transforms affect
 	keeps    bool     // the elements: nothing is written
 	filed    bool     // one file can contain tensors of every kind
@@ -45,7 +45,7 @@ type function struct {
 
 type param struct{ name, typ string }
 
-// facade writes engine/aten: one method for each Go function that operators name, with its signature in engine/ops, and the functions of engine/ops
+// facade writes engine/dispatch: one method for each Go function that operators name, with its signature in engine/ops, and the functions of engine/ops
 // that are completely described by schemas.
 func facade(out *output, ops []*schema.Operator) error {
 	policies, err := schema.Autocast("engine", ops)
@@ -479,7 +479,7 @@ func facadeBackend(all []*function, imports map[string]string) string {
 // registered registers the operators of a package that imports the dispatcher.
 func registered(all []*function, name, table, setter string) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package " + name + "\n\nimport \"" + module + "engine/aten\"\n\nfunc init() {\n\taten." + setter + "(aten.Backend{\n")
+	b.WriteString(goBanner + "package " + name + "\n\nimport \"" + module + "engine/dispatch\"\n\nfunc init() {\n\tdispatch." + setter + "(dispatch.Backend{\n")
 	for _, f := range all {
 		if f.table == table {
 			fmt.Fprintf(&b, "\t\t%s: %s,\n", f.name, f.name)
@@ -492,7 +492,7 @@ func registered(all []*function, name, table, setter string) string {
 // sparseUnary writes the operators of sparse tensors that work on the values alone.
 func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 	var b strings.Builder
-	b.WriteString(goBanner + "package sparse\n\nimport \"" + module + "engine/aten\"\n\n// unary are the operators whose entries have the tag sparse.\nfunc unary() aten.Backend {\n\treturn aten.Backend{\n")
+	b.WriteString(goBanner + "package sparse\n\nimport \"" + module + "engine/dispatch\"\n\n// unary are the operators whose entries have the tag sparse.\nfunc unary() dispatch.Backend {\n\treturn dispatch.Backend{\n")
 	for _, o := range ops {
 		i := slices.IndexFunc(all, func(f *function) bool { return f.name == o.GoName() })
 		if !o.Tagged("sparse") || o.AliasOf != "" || i < 0 {
@@ -500,9 +500,9 @@ func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 		}
 		switch f := all[i]; f.signature(false) {
 		case "(out, self *tensor.Tensor) (*tensor.Tensor, error)":
-			fmt.Fprintf(&b, "\t\t%s: unaryOn(%q, aten.Ctx.%s),\n", f.name, f.op, f.name)
+			fmt.Fprintf(&b, "\t\t%s: unaryOn(%q, dispatch.Ctx.%s),\n", f.name, f.op, f.name)
 		case "(self *tensor.Tensor) (*tensor.Tensor, error)":
-			fmt.Fprintf(&b, "\t\t%s: freshOn(%q, aten.Ctx.%s),\n", f.name, f.op, f.name)
+			fmt.Fprintf(&b, "\t\t%s: freshOn(%q, dispatch.Ctx.%s),\n", f.name, f.op, f.name)
 		default:
 			return o.Wrong(fmt.Errorf("the tag sparse goes with one tensor, and an out at most"))
 		}
@@ -513,7 +513,9 @@ func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 }
 
 // header returns the head of a file in package aten with the imports that its text needs.
-func header(text string, imports map[string]string) string { return headerOf("aten", text, imports) }
+func header(text string, imports map[string]string) string {
+	return headerOf("dispatch", text, imports)
+}
 
 // headerOf is header for another package.
 func headerOf(name, text string, imports map[string]string) string {

@@ -33,7 +33,7 @@ func lists(ops []*schema.Operator, declared map[string]*function) (string, error
 		b.WriteString(text)
 	}
 	imports := "import (\n"
-	for _, name := range []string{"aten", "dtype", "shape", "tensor"} {
+	for _, name := range []string{"dispatch", "dtype", "shape", "tensor"} {
 		if strings.Contains(b.String(), name+".") {
 			imports += "\t\"" + module + "engine/" + name + "\"\n"
 		}
@@ -110,7 +110,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 		run = "overwrite"
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
-	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c aten.Ctx, %s) %s {\n\tl := listed(c, %q, %s)\n\tdefer l.Close()\n%s\treturn l.%s(%s)\n}\n",
+	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c dispatch.Ctx, %s) %s {\n\tl := listed(c, %q, %s)\n\tdefer l.Close()\n%s\treturn l.%s(%s)\n}\n",
 		o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, o.Called, strings.Join(tensors, ", "), strings.Join(checks, ""), run, closure), nil
 }
 

@@ -45,7 +45,7 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 		}
 		fmt.Fprintf(&table, "\t%s: quantized%s,\n", f.name, f.name)
 	}
-	text := "\n// rules are the operators on quantized tensors.\nvar rules = aten.Backend{\n" + table.String() + "}\n" + functions.String()
+	text := "\n// rules are the operators on quantized tensors.\nvar rules = dispatch.Backend{\n" + table.String() + "}\n" + functions.String()
 	out.write(quantizedDir+"/gen_rules.go", headerOf("quantized", text, imports))
 	return nil
 }
@@ -112,7 +112,7 @@ func (q *quantizing) function() (string, error) {
 	if tensors == "" {
 		tensors = "[]*tensor.Tensor{" + strings.Join(operands, ", ") + "}"
 	}
-	text := fmt.Sprintf("\nfunc quantized%s(c aten.Ctx, %s {\n", q.f.name, strings.TrimPrefix(q.f.signature(true), "("))
+	text := fmt.Sprintf("\nfunc quantized%s(c dispatch.Ctx, %s {\n", q.f.name, strings.TrimPrefix(q.f.signature(true), "("))
 	switch rule := q.op.QuantizedRule(); {
 	case rule == "past":
 		return text + fmt.Sprintf("\treturn c.Past(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.arguments()), nil

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/serial/archive"
 	"github.com/libtensor/libtensor/engine/serial/file"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -29,7 +29,7 @@ type Image struct {
 
 // New lays out the file of a tensor.
 func New(op string, t *tensor.Tensor) (*Image, error) {
-	if !launch.Known(t) || t.Layout() != tensor.Strided {
+	if !backend.Known(t) || t.Layout() != tensor.Strided {
 		return nil, status.Runtimef("%s: the tensor is a %v one on device %v; only strided tensors with elements can be saved", op, t.Layout(), t.Device())
 	}
 	head, err := encode(op, t.DType(), t.Sizes())
@@ -41,7 +41,7 @@ func New(op string, t *tensor.Tensor) (*Image, error) {
 		if i.copy, err = tensor.Empty(op, t.Sizes(), t.DType(), device.Host); err != nil {
 			return nil, err
 		}
-		if err := launch.Copy(op, i.copy, t); err != nil {
+		if err := backend.Copy(op, i.copy, t); err != nil {
 			i.Release()
 			return nil, err
 		}

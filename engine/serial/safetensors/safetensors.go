@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/serial/file"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -67,7 +67,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 		switch {
 		case weight(t.DType()) < 0:
 			return nil, status.Typef("%s: tensor %.100q has dtype %v, which the safetensors format does not support; convert it first", op, names[i], t.DType())
-		case !launch.Known(t) || t.Layout() != tensor.Strided:
+		case !backend.Known(t) || t.Layout() != tensor.Strided:
 			return nil, status.Runtimef("%s: tensor %.100q is a %v one on device %v; only strided tensors with elements can be saved", op, names[i], t.Layout(), t.Device())
 		case !utf8.ValidString(names[i]):
 			return nil, status.Valuef("%s: the name %.100q is not UTF-8", op, names[i])
@@ -134,7 +134,7 @@ func (i *Image) bytes(op string, t *tensor.Tensor) ([]byte, error) {
 			return nil, err
 		}
 		i.copies = append(i.copies, c)
-		if err := launch.Copy(op, c, t); err != nil {
+		if err := backend.Copy(op, c, t); err != nil {
 			return nil, err
 		}
 		t = c

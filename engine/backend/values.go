@@ -1,0 +1,135 @@
+package backend
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// view views bytes as elements.
+func view[T any](bytes []byte) []T {
+	var element T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(unsafe.Sizeof(element)))
+}
+
+// read returns the bytes of a tensor that has elements.
+func read(op string, t *tensor.Tensor) ([]byte, error) {
+	if t.Parts() != nil {
+		return nil, status.Runtimef("%s: an argument whose values are read must be strided, but has layout %v; convert with to_dense()", op, t.Layout())
+	}
+	if t.Wrapped() != nil {
+		return nil, status.Runtimef("%s: an argument whose values are read must not be batched", op)
+	}
+	if t.Lazy() == 0 {
+		return On(t).Read(op, t)
+	}
+	s := &owner.Scope{Op: op}
+	defer s.Close()
+	computed := Computed(s, t)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	bytes, err := On(computed).Read(op, computed)
+	return slices.Clone(bytes), err // which outlive the copy
+}
+
+// Item returns the value of a tensor of one element.
+func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
+	if t.IsWrappedNumber() {
+		return t.Item(), nil
+	}
+	bytes, err := read(op, t)
+	if err != nil {
+		return dtype.Scalar{}, err
+	}
+	return tensor.Get(unsafe.Pointer(unsafe.SliceData(bytes)), t.DType()), nil
+}
+
+// Elements returns the value of every element of a contiguous tensor by its number. The tensor outlives the function.
+func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
+	bytes, err := read(op, t)
+	if err != nil {
+		return nil, err
+	}
+	d, data := t.DType(), unsafe.Pointer(unsafe.SliceData(bytes))
+	return func(i int64) dtype.Scalar { return tensor.Get(unsafe.Add(data, i*d.Size()), d) }, nil
+}
+
+// Ints returns the elements of a contiguous int64 tensor, not to be written.
+func Ints(op string, t *tensor.Tensor) ([]int64, error) {
+	bytes, err := read(op, t)
+	return view[int64](bytes), err
+}
+
+// Int32s is Ints for an int32 tensor.
+func Int32s(op string, t *tensor.Tensor) ([]int32, error) {
+	bytes, err := read(op, t)
+	return view[int32](bytes), err
+}
+
+// Floats is Ints for a float64 tensor.
+func Floats(op string, t *tensor.Tensor) ([]float64, error) {
+	bytes, err := read(op, t)
+	return view[float64](bytes), err
+}
+
+// WriteInts hands the elements of a contiguous int64 tensor to a function that sets them all.
+func WriteInts(op string, t *tensor.Tensor, set func([]int64)) error {
+	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[int64](bytes)) }})
+}
+
+// WriteFloats is WriteInts for a float64 tensor.
+func WriteFloats(op string, t *tensor.Tensor, set func([]float64)) error {
+	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[float64](bytes)) }})
+}
+
+// RowMajor returns t in row-major order and in dtype d: t itself if it is so already, and otherwise a copy. Composite operators pass tensors of any
+// layout.
+func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err == nil && t.Layout() != tensor.Strided {
+		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; convert with to_dense()", s.Op, t.Layout()))
+	}
+	if s.Err == nil {
+		t = Computed(s, t)
+	}
+	if s.Err != nil || t.DType() == d && t.IsContiguous() {
+		return t
+	}
+	return RowMajorCopy(s, t, d)
+}
+
+// Computed returns t with lazy conjugation or negation resolved, as a row-major copy; it returns any other tensor unchanged.
+func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
+	from := t
+	for _, by := range []struct {
+		key    tensor.Keys
+		kernel *kernel.Kernel
+	}{{tensor.Conjugate, conjPhysical}, {tensor.Negative, neg}} {
+		if t.Lazy()&by.key == 0 {
+			continue
+		}
+		made := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), t.DType(), t.Device()) })
+		read := from
+		s.Do(func() error {
+			w := Elementwise{Kernel: by.kernel, Compute: by.kernel.Compute(t.DType())}
+			w.Operands[0], w.Operands[1] = made, read
+			return On(t).Elementwise(s.Op, w)
+		})
+		from = made
+	}
+	return from
+}
+
+var conjPhysical, neg = kernel.Get("conj_physical"), kernel.Get("neg")
+
+// RowMajorCopy keeps a copy of t in dtype d and row-major order.
+func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	out := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), d, t.Device()) })
+	s.Do(func() error { return Copy(s.Op, out, t) })
+	return out
+}

@@ -1,0 +1,57 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+var alignmentKernel = kernel.Get("alignment")
+
+// align sums the probabilities of alignments, or takes the gradients of their logarithms; threads share examples.
+func align(op string, w backend.Alignment) error {
+	steps, examples, classes := w.Logs.Sizes()[0], w.Logs.Sizes()[1], w.Logs.Sizes()[2]
+	targets := elements[int64](w.Targets)
+	for i, n := range w.Labels {
+		for _, label := range targets[w.Starts[i] : w.Starts[i]+n] {
+			if label < 0 || label >= classes {
+				return status.Indexf("%s: targets must be classes, from 0 to %d, but one is %d", op, classes-1, label)
+			}
+		}
+	}
+	fn, err := alignmentKernel.For(op, w.Logs.DType())
+	if err != nil {
+		return err
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	width := w.Forward.Sizes()[2]
+	losses, line := elements[float64](w.Losses), classes*w.Logs.DType().Size()
+	shareRooms(&s, (4*(width+kernel.AlignmentRoom)+classes)*8, examples, max(Grain/(steps*width*8), 1), func(begin, end int64, room uintptr) {
+		for i := begin; i < end; i++ {
+			k := kernel.Alignment{Logs: at(w.Logs, i*classes), Forward: at(w.Forward, i*steps*width), Room: room,
+				Steps: w.Steps[i], Step: examples * classes, Classes: classes, Count: w.Labels[i], Blank: w.Blank, Width: width}
+			if k.Count > 0 {
+				k.Labels = at(w.Targets, w.Starts[i])
+			}
+			if w.Given == nil {
+				kernel.Call(fn, unsafe.Pointer(&k))
+				losses[i] = k.Loss
+				continue
+			}
+			k.Gradient, k.Loss, k.Given = at(w.Gradient, i*classes), losses[i], elements[float64](w.Given)[i]
+			if w.Finite && math.IsInf(k.Loss, 1) {
+				k.Steps = 0
+			}
+			for t := k.Steps; t < steps; t++ { // which have no part in the loss
+				clear(bytesOf(w.Gradient)[(t*examples+i)*line:][:line])
+			}
+			kernel.Call(fn, unsafe.Pointer(&k))
+		}
+	})
+	return s.Err
+}

@@ -1,0 +1,211 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	attentionKernel         = kernel.Get("attention")
+	attentionGradientKernel = kernel.Get("attention_gradient")
+)
+
+const (
+	// A tile holds the weights of queryBlock queries for keyBlock keys. A gap between its rows keeps its columns from mapping to few cache lines.
+	queryBlock, keyBlock, tileGap = 128, 256, 16
+	// Keys and values of a block are packed for many queries if a thread's tiles and packed panels, of at most panelColumns columns each, fit
+	// attentionBytes.
+	panelColumns, attentionBytes = 32, 1 << 20
+)
+
+// attentionArgs mirrors attention_args of attention.h.
+type attentionArgs struct {
+	query, key, value, mask, result, lse                                       uintptr
+	given, along, ofQuery, ofKey, ofValue, ofMask                              uintptr
+	tiles, dots, room                                                          uintptr
+	rows, keys, width, valueWidth                                              int64
+	firstRow, lastRow, firstKey, lastKey, rowBlock, keyBlock, stride           int64
+	queryStep, keyStep, valueStep, maskStep, maskColumn, resultStep, givenStep int64
+	scale                                                                      float64
+	causal, packs                                                              int32
+}
+
+// unattended reports whether there is nothing to make, of however many heads.
+func unattended(w backend.Attention) bool {
+	wanted := w.Given == nil
+	for _, t := range w.Of {
+		wanted = wanted || t != nil && t.Numel() > 0
+	}
+	return !wanted || w.LSE.Numel() == 0
+}
+
+// attend makes results, or adds gradients: threads share heads, and blocks of their queries or keys.
+func attend(op string, w backend.Attention) error {
+	if unattended(w) {
+		return nil
+	}
+	a, err := attending(op, w)
+	if err != nil {
+		return err
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	queries, keys := ceiling(a.rows, queryBlock), ceiling(a.keys, keyBlock)
+	each := max(queries*keys, 1) // work items per head
+	grain := func(share int64) int64 {
+		return max(productGrain/(min(a.rows, queryBlock)*min(a.keys, keyBlock)*(a.width+a.valueWidth)*share+matrixCost), 1)
+	}
+	total := a.heads * max(queries, keys, 1)
+	a.rooms = scratches(&s, a.workspace(w.Given != nil), total)
+	if s.Err != nil {
+		return s.Err
+	}
+	switch {
+	case w.Given == nil:
+		a.shareHeads(a.attentionArgs, queries, grain(keys), true)
+	case a.heads >= int64(parallel.Threads()) || each == 1:
+		a.shareHeads(a.attentionArgs, 1, grain(each), true)
+	default: // the same sums in the same order, of which each thread makes those of its keys, and then those of its queries
+		part := a.attentionArgs
+		part.ofQuery, part.ofMask = 0, 0
+		if part.ofKey != 0 || part.ofValue != 0 {
+			a.shareHeads(part, keys, grain(queries), false)
+		}
+		part = a.attentionArgs
+		part.ofKey, part.ofValue = 0, 0
+		if part.ofQuery != 0 || part.ofMask != 0 {
+			a.shareHeads(part, queries, grain(keys), true)
+		}
+	}
+	return nil
+}
+
+// workspace returns the scratch memory per thread in bytes. It sets packs for the kernels.
+func (a *attention) workspace(gradient bool) int64 {
+	tiles, panels := int64(1), ceiling(a.width, panelColumns)+ceiling(a.valueWidth, panelColumns)
+	if gradient { // keys are there in rows, too
+		tiles, panels = 2, panels+ceiling(a.width, panelColumns)
+	}
+	bytes := tiles * a.rowBlock * a.stride * a.size
+	whole := bytes + panels*panelColumns*keyBlock*a.size
+	if a.packs = flag(whole <= attentionBytes); a.packs != 0 {
+		return whole
+	}
+	return bytes
+}
+
+// attention holds the arguments that the calls for all heads share.
+type attention struct {
+	attentionArgs
+	fn          uintptr
+	heads, size int64
+	rooms       chan uintptr
+	moves       []motion
+}
+
+// motion is the stride of an address between heads.
+type motion struct {
+	of    func(*attentionArgs) *uintptr
+	sizes []int64 // of the leading dimensions
+	steps []int64 // in bytes
+}
+
+// attending describes w for the kernels.
+func attending(op string, w backend.Attention) (a attention, err error) {
+	k := attentionKernel
+	if w.Given != nil {
+		k = attentionGradientKernel
+	}
+	d := w.Query.DType()
+	if a.fn, err = k.For(op, d); err != nil {
+		return a, err
+	}
+	n := w.Query.Dim() - 2
+	lead := w.Query.Sizes()[:n]
+	a.heads, a.size = shape.Product(lead), int64(d.Size())
+	a.tiles, a.dots = gemmKernel.Row(d), dotsKernel.Row(d)
+	a.rows, a.width = w.Query.Sizes()[n], w.Query.Sizes()[n+1]
+	a.keys, a.valueWidth = w.Value.Sizes()[n], w.Value.Sizes()[n+1]
+	a.rowBlock, a.keyBlock, a.stride = min(a.rows, queryBlock), keyBlock, (ceiling(min(a.keys, keyBlock), tileGap)+1)*tileGap
+	a.scale, a.causal = w.Scale, flag(w.Causal)
+	for _, m := range []struct {
+		t         *tensor.Tensor
+		of        func(*attentionArgs) *uintptr
+		row, step *int64
+	}{
+		{w.Query, func(p *attentionArgs) *uintptr { return &p.query }, &a.queryStep, nil},
+		{w.Key, func(p *attentionArgs) *uintptr { return &p.key }, &a.keyStep, nil},
+		{w.Value, func(p *attentionArgs) *uintptr { return &p.value }, &a.valueStep, nil},
+		{w.Mask, func(p *attentionArgs) *uintptr { return &p.mask }, &a.maskStep, &a.maskColumn},
+		{w.Result, func(p *attentionArgs) *uintptr { return &p.result }, &a.resultStep, nil},
+		{w.LSE, func(p *attentionArgs) *uintptr { return &p.lse }, nil, nil},
+		{w.Given, func(p *attentionArgs) *uintptr { return &p.given }, &a.givenStep, nil},
+		{w.Along, func(p *attentionArgs) *uintptr { return &p.along }, nil, nil},
+		{w.Of[0], func(p *attentionArgs) *uintptr { return &p.ofQuery }, nil, nil},
+		{w.Of[1], func(p *attentionArgs) *uintptr { return &p.ofKey }, nil, nil},
+		{w.Of[2], func(p *attentionArgs) *uintptr { return &p.ofValue }, nil, nil},
+		{w.Of[3], func(p *attentionArgs) *uintptr { return &p.ofMask }, nil, nil},
+	} {
+		if m.t == nil {
+			continue
+		}
+		*m.of(&a.attentionArgs) = uintptr(m.t.Data())
+		strides := m.t.Strides()
+		if m.row != nil {
+			*m.row = strides[n]
+		}
+		if m.step != nil {
+			*m.step = strides[n+1]
+		}
+		steps := make([]int64, n)
+		for i := range steps {
+			steps[i] = strides[i] * int64(m.t.DType().Size())
+		}
+		a.moves = append(a.moves, motion{m.of, lead, steps})
+	}
+	return a, nil
+}
+
+// shareHeads calls the kernel for all heads, each in blocks of queries or of keys.
+func (a *attention) shareHeads(args attentionArgs, blocks, grain int64, byQueries bool) {
+	parallel.For(a.heads*blocks, grain, func(begin, end int64) {
+		room := <-a.rooms
+		defer func() { a.rooms <- room }()
+		for t := begin; t < end; {
+			head, block := t/blocks, t%blocks
+			last := min(blocks, block+end-t)
+			part := args
+			part.room = room
+			part.lastRow, part.lastKey = a.rows, a.keys
+			switch {
+			case blocks == 1:
+			case byQueries:
+				part.firstRow, part.lastRow = block*queryBlock, min(last*queryBlock, a.rows)
+			default:
+				part.firstKey, part.lastKey = block*keyBlock, min(last*keyBlock, a.keys)
+			}
+			for _, m := range a.moves {
+				if p := m.of(&part); *p != 0 {
+					*p += uintptr(m.ofHead(head))
+				}
+			}
+			kernel.Call(a.fn, unsafe.Pointer(&part))
+			t += last - block
+		}
+	})
+}
+
+// ofHead returns that of a head, in bytes.
+func (m motion) ofHead(head int64) (bytes int64) {
+	for i := len(m.sizes) - 1; i >= 0; i-- {
+		bytes += head % m.sizes[i] * m.steps[i]
+		head /= m.sizes[i]
+	}
+	return bytes
+}

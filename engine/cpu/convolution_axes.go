@@ -1,0 +1,169 @@
+package cpu
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var convolutionTurnKernel = kernel.Get("convolution_turn")
+
+// convolutionGrain is the number of multiplications below which work is not split, and roomBytes the scratch of a thread.
+const convolutionGrain, roomBytes = 1 << 18, 1 << 20
+
+// convolver computes a convolution in three dimensions. Unused dimensions come first and have a single element, kernel element and position.
+type convolver struct {
+	owner.Scope
+	backend.Convolution
+	d, unit dtype.DType // of the tensors, and of the factors of products
+	axes    [3]axis
+	taps    int64
+	apart   int64 // examples that are convolved by themselves
+}
+
+// axis is a dimension: its sizes and steps in memory of images, kernels and results.
+type axis struct {
+	image, taps, positions           int64
+	imageStep, tapStep, positionStep int64
+	stride, padding, dilation        int64
+}
+
+// place sets the axes. Axes of a single element come first, and the batch replaces the first of them.
+func (c *convolver) place() {
+	var axes []axis
+	for i := range c.Stride {
+		d := i + 2
+		axes = append(axes, axis{
+			image: c.Images.Sizes()[d], taps: c.Kernels.Sizes()[d], positions: c.Results.Sizes()[d],
+			imageStep: c.Images.Strides()[d], tapStep: c.Kernels.Strides()[d], positionStep: c.Results.Strides()[d],
+			stride: c.Stride[i], padding: c.Padding[i], dilation: c.Dilation[i],
+		})
+	}
+	for len(axes) < len(c.axes) {
+		axes = append(axes, axis{image: 1, taps: 1, positions: 1, stride: 1, dilation: 1})
+	}
+	slices.SortStableFunc(axes, func(a, b axis) int { return a.rank() - b.rank() })
+	c.taps = 1
+	for i, a := range axes {
+		c.axes[i] = a
+		c.taps *= a.taps
+	}
+	c.apart = c.Images.Sizes()[0]
+	if a := &c.axes[0]; a.rank() == 0 {
+		a.image, a.positions, a.imageStep, a.positionStep = c.apart, c.apart, c.Images.Strides()[0], c.Results.Strides()[0]
+		a.stride, a.dilation, c.apart = 1, 1, 1
+	}
+}
+
+// rank returns 0 for an axis with a single element and kernel element, and 1 for others.
+func (a axis) rank() int {
+	if a.image == 1 && a.taps == 1 && a.positions == 1 && a.padding == 0 {
+		return 0
+	}
+	return 1
+}
+
+// weights returns the kernels in the dtype that is multiplied, with a row for each channel of results.
+func (c *convolver) weights() *tensor.Tensor {
+	return backend.RowMajor(&c.Scope, c.Kernels, c.unit)
+}
+
+// turned returns the kernel elements of some phases in the dtype of products, with a row for each channel of images.
+func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
+	size, strides := c.Kernels.Sizes(), c.Kernels.Strides()
+	m, n := size[0]/c.Groups, size[1]
+	t := kernel.ConvolutionTurn{Channels: m, RowStep: strides[1], ChannelStep: strides[0]}
+	from, taps := int64(0), int64(1)
+	for i, p := range phases {
+		t.Taps[i], t.TapSteps[i] = p.axis.Taps, c.axes[i].tapStep*p.each
+		from += p.first * c.axes[i].tapStep
+		taps *= p.axis.Taps
+	}
+	made := c.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(c.Op, []int64{c.Groups * n * m * taps}, c.unit, device.Host)
+	})
+	if c.Err != nil {
+		return nil
+	}
+	run := convolutionTurnKernel.Row(c.d)
+	parallel.For(c.Groups*n, max(Grain/(m*taps), 1), func(begin, end int64) {
+		for begin < end {
+			part, group, row := t, begin/n, begin%n
+			part.Rows = min(n-row, end-begin)
+			part.From = at(c.Kernels, from+group*m*strides[0]+row*strides[1])
+			part.To = at(made, begin*m*taps)
+			kernel.Call(run, unsafe.Pointer(&part))
+			begin += part.Rows
+		}
+	})
+	return made
+}
+
+// biasOf returns the bias in the dtype of sums, and its address.
+func (c *convolver) biasOf() uintptr {
+	if c.Bias == nil || c.Err != nil {
+		return 0
+	}
+	bias := backend.RowMajor(&c.Scope, c.Bias, c.unit)
+	if c.Err != nil {
+		return 0
+	}
+	return at(bias, 0)
+}
+
+// phase is the set of elements along an axis at a distance of one stride: start is its first element, first the first kernel element that reaches it,
+// and each the step to the next such kernel element.
+type phase struct {
+	start, first, each int64
+	axis               kernel.Axis
+}
+
+// phases returns the phases with kernel elements.
+func (a axis) phases() (list []phase) {
+	common := gcd(a.stride, a.dilation)
+	each := a.stride / common
+	for t := range min(each, a.taps) {
+		// Kernel element t and image element e contribute to position (e + padding - t * dilation) / stride.
+		start := modulo(t*a.dilation-a.padding, a.stride)
+		if start >= a.image {
+			continue
+		}
+		list = append(list, phase{start: start, first: t, each: each, axis: kernel.Axis{
+			Size: a.positions, Taps: (a.taps - t + each - 1) / each, Stride: 1, Step: -a.dilation / common, Origin: (start + a.padding - t*a.dilation) / a.stride,
+			End: (a.image - start + a.stride - 1) / a.stride, ImageStep: a.positionStep, PositionStep: a.imageStep * a.stride,
+		}})
+	}
+	return list
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// modulo returns the remainder that is not negative.
+func modulo(a, n int64) int64 { return (a%n + n) % n }
+
+// ceiling is n divided by size, rounded up.
+func ceiling(n, size int64) int64 { return (n + size - 1) / max(size, 1) }
+
+// halve halves a box along the first axis on which that leaves enough adjacent positions.
+func halve(box *[3]int64) bool {
+	const least = 64
+	for i, n := range box {
+		if n > 1 && (i < 2 || n > least) {
+			box[i] = (n + 1) / 2
+			return true
+		}
+	}
+	return false
+}

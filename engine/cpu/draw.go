@@ -1,0 +1,57 @@
+package cpu
+
+import (
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// draw fills a tensor with random numbers.
+func draw(op string, w backend.Drawing) error {
+	var each random.Span
+	if w.Each != nil {
+		each = span(w.Each)
+	}
+	t := w.To
+	if w.Generator.Kind() == random.Philox && !t.IsContiguous() {
+		return drawCounted(op, w)
+	}
+	if t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides()) {
+		return w.Generator.Fill(span(t), each, w.From, t.IsContiguous())
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	filled := s.Keep(tensor.EmptyStrided(op, t.Sizes(), shape.PreserveStrides(t.Sizes(), t.Strides()), t.DType(), device.Host))
+	s.Do(func() error { return w.Generator.Fill(span(filled), each, w.From, false) })
+	s.Do(func() error { return copyTo(op, backend.Copying{To: t, From: filled}) })
+	return s.Err
+}
+
+// drawCounted draws the elements of a non-contiguous tensor by their row-major indices, whatever their layout.
+func drawCounted(op string, w backend.Drawing) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	rowMajor := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
+	}
+	to, from := rowMajor(w.To), random.Span{}
+	if w.Each != nil {
+		each := rowMajor(w.Each)
+		s.Do(func() error { return copyTo(op, backend.Copying{To: each, From: w.Each}) })
+		s.Do(func() error { from = span(each); return nil })
+	}
+	s.Do(func() error { return w.Generator.Fill(span(to), from, w.From, true) })
+	s.Do(func() error { return copyTo(op, backend.Copying{To: w.To, From: to}) })
+	return s.Err
+}
+
+// span returns the memory of a tensor whose elements are adjacent.
+func span(t *tensor.Tensor) random.Span {
+	if t.Numel() == 0 {
+		return random.Span{DType: t.DType()}
+	}
+	return random.Span{DType: t.DType(), Data: t.Data(), Len: int(t.Numel())}
+}

@@ -1,0 +1,47 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	decodeFloat8    = kernel.Get("float8_decode")
+	translateFloat8 = kernel.Get("float8_translate")
+	encodeFloat8    = kernel.Get("float8_encode")
+)
+
+// convertFloat8 is copyTo between two dtypes of which at least one is an eight-bit float: kernels read and write it as uint8.
+func convertFloat8(op string, w backend.Copying) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	to, from := w.To.DType(), w.From.DType()
+	e := backend.Elementwise{Compute: dtype.Uint8, Params: new(backend.Params)}
+	e.Operands[0], e.Operands[1] = codes(&s, w.To), codes(&s, w.From)
+	switch {
+	case !from.IsFloat8():
+		e.Kernel = encodeFloat8
+		*(*dtype.Float8Format)(unsafe.Pointer(e.Params)) = to.Float8()
+	case !to.IsFloat8():
+		e.Kernel = decodeFloat8
+		*(*uintptr)(unsafe.Pointer(e.Params)) = uintptr(from.Float8Numbers())
+	default:
+		e.Kernel = translateFloat8
+		*(*uintptr)(unsafe.Pointer(e.Params)) = uintptr(from.Float8Codes(to))
+	}
+	s.Do(func() error { return elementwise(op, e) })
+	return s.Err
+}
+
+// codes views an eight-bit float as uint8, and is any other tensor itself.
+func codes(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
+	if !t.DType().IsFloat8() {
+		return t
+	}
+	return s.Keep(t.ViewAs(s.Op, dtype.Uint8, t.Sizes(), t.Strides(), t.Offset()))
+}

@@ -1,0 +1,104 @@
+package cpu
+
+import (
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
+)
+
+// anyElementwise is elementwise for operands of any dtype.
+func anyElementwise(op string, w backend.Elementwise) error {
+	if err := elementwise(op, w); err != errFloat8 {
+		return err
+	}
+	return withoutFloat8(op, w, elementwise)
+}
+
+// anyAnywhere is anywhere for operands of any dtype.
+func anyAnywhere(op string, w backend.Elementwise) (bool, error) {
+	found, err := anywhere(op, w)
+	if err != errFloat8 {
+		return found, err
+	}
+	err = withoutFloat8(op, w, func(op string, w backend.Elementwise) (err error) {
+		found, err = anywhere(op, w)
+		return err
+	})
+	return found, err
+}
+
+// anyReduce is reduce for operands of any dtype.
+func anyReduce(op string, w backend.Reduction) error {
+	if err := reduce(op, w); err != errFloat8 {
+		return err
+	}
+	return reduceWithoutFloat8(op, w)
+}
+
+// needsFloat8 reports whether a kernel that computes an operand in dtype d reads or writes it as an eight-bit float, which kernels do not
+// convert.
+func needsFloat8(t *tensor.Tensor, d dtype.DType) bool {
+	return t != nil && t.DType().IsFloat8() && t.DType() != d
+}
+
+// decoded replaces an input that needsFloat8 by a copy of dtype d.
+func decoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if !needsFloat8(t, d) {
+		return t
+	}
+	made := encoded(s, t, d)
+	s.Do(func() error { return copyTo(s.Op, backend.Copying{To: made, From: t}) })
+	return made
+}
+
+// encoded returns t, or, if t needsFloat8, a temporary output, which store copies to t.
+func encoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if !needsFloat8(t, d) {
+		return t
+	}
+	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), d, device.Host) })
+}
+
+func store(s *owner.Scope, t, made *tensor.Tensor) {
+	if made != t {
+		s.Do(func() error { return copyTo(s.Op, backend.Copying{To: t, From: made}) })
+	}
+}
+
+// withoutFloat8 runs a kernel over copies of the operands that need it.
+func withoutFloat8(op string, w backend.Elementwise, run func(string, backend.Elementwise) error) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	operands := w.Operands
+	for i, t := range operands[:len(w.Kernel.Operands)] {
+		copied := decoded
+		if i < w.Kernel.Outputs {
+			copied = encoded
+		}
+		w.Operands[i] = copied(&s, t, tensoriter.OperandDType(w.Kernel.Operands[i], w.Compute))
+	}
+	s.Do(func() error { return run(op, w) })
+	for i := range w.Kernel.Outputs {
+		store(&s, operands[i], w.Operands[i])
+	}
+	return s.Err
+}
+
+// reduceWithoutFloat8 is withoutFloat8 for a reduction.
+func reduceWithoutFloat8(op string, w backend.Reduction) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	w.In = decoded(&s, w.In, w.Compute)
+	out := w.Out
+	for i, t := range out {
+		w.Out[i] = encoded(&s, t, dtype.Float32)
+	}
+	s.Do(func() error { return reduce(op, w) })
+	for i, t := range out {
+		store(&s, t, w.Out[i])
+	}
+	return s.Err
+}

@@ -1,0 +1,150 @@
+package cpu
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// places mirrors place_params of the kernels.
+type places struct{ step, size, bad, failed, checked, wrap int64 }
+
+// missed reports whether an index was out of range.
+func (p *places) missed() bool { return p.failed != 0 }
+
+const (
+	// An index whose elements are each used more than reuse times is checked once, into a copy.
+	reuse = 16
+	// Calls with fewer elements do not repay the copy.
+	copiedFrom = 4096
+)
+
+var locateKernel, outOfRangeKernel = kernel.Get("locate"), kernel.Get("out_of_range")
+
+// indexed runs a kernel that checks every index as it uses it, as another thread may write to it at any time; one out of range
+// ends the run with an error.
+func indexed(op string, w backend.Indexed) error {
+	k, operands := w.Kernel, w.Operands[:]
+	row, err := k.For(op, w.Compute)
+	if err != nil || operands[0].Numel() == 0 {
+		return err
+	}
+	p := places{step: w.Step, size: w.Size, wrap: w.Size}
+	refusal := func(i int64) error { return status.Indexf("%s: index %d is out of bounds for size %d", op, i, w.Size) }
+	if w.Check != nil {
+		if !w.Check.Wrap {
+			p.wrap = 0
+		}
+		refusal = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.Refusal(i)) }
+	}
+	if at := strings.IndexByte(k.Operands, 'l'); usedOften(operands[0], operands[at]) {
+		checked, err := checkedCopy(op, operands[at], p, refusal)
+		if err != nil {
+			return err
+		}
+		defer checked.Release()
+		operands[at] = checked
+		p = places{step: 1, size: math.MaxInt64, checked: 1}
+	}
+	return runPlaces(op, row, k, w.Compute, operands, p, refusal)
+}
+
+// runPlaces runs a kernel with an index operand; the last function creates the error for an index out of range.
+func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places, refusal func(int64) error) error {
+	l := loops.Get().(*kernel.Loop)
+	defer loops.Put(l)
+	l.Row = row
+	*paramsOf[places](l) = p
+	if err := prepare(op, l, k, compute, operands); err != nil {
+		return err
+	}
+	if p := seek(l, (*places).missed); p != nil {
+		return refusal(p.bad)
+	}
+	return nil
+}
+
+// usedOften reports whether the elements of an index are used often enough for a separate check: strides of 0 repeat them.
+func usedOften(out, index *tensor.Tensor) bool {
+	return out.Numel() >= copiedFrom && distinct(index)*reuse <= out.Numel()
+}
+
+// distinct returns the number of elements of t at distinct addresses.
+func distinct(t *tensor.Tensor) int64 {
+	n := int64(1)
+	for d, size := range t.Sizes() {
+		if t.Strides()[d] != 0 {
+			n *= size
+		}
+	}
+	return n
+}
+
+// checkedCopy holds, for each element of index and expanded as that is, the bytes to the position that it names.
+func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) error) (*tensor.Tensor, error) {
+	sizes, strides, none := slices.Clone(index.Sizes()), make([]int64, index.Dim()), make([]int64, index.Dim())
+	step := int64(1)
+	for d := index.Dim() - 1; d >= 0; d-- {
+		if index.Strides()[d] == 0 {
+			sizes[d] = 1
+			continue
+		}
+		strides[d] = step
+		step *= sizes[d]
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	bytes := s.Keep(tensor.EmptyStrided(op, index.Sizes(), strides, dtype.Int64, device.Host))
+	zero := s.Keep(tensor.Zeros(op, nil, dtype.Int64, device.Host))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	to := s.Keep(bytes.View(op, sizes, strides, 0))
+	zeros := s.Keep(zero.View(op, sizes, none, 0))
+	from := s.Keep(index.View(op, sizes, index.Strides(), index.Offset()))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if err := runPlaces(op, locateKernel.Row(dtype.Int64), locateKernel, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p, refusal); err != nil {
+		return nil, err
+	}
+	return s.Give(bytes)
+}
+
+// checkBounds returns an error for an index with an element out of range: the first of several, whatever the number of threads.
+func checkBounds(op string, w backend.Bounds) error {
+	if w.Index.Numel() == 0 {
+		return nil
+	}
+	l := loops.Get().(*kernel.Loop)
+	defer loops.Put(l)
+	p := paramsOf[places](l)
+	start := places{size: w.Size}
+	if w.Wrap {
+		start.step = 1
+	}
+	*p = start
+	l.Row = outOfRangeKernel.Row(dtype.Int64)
+	if err := prepare(op, l, outOfRangeKernel, dtype.Int64, []*tensor.Tensor{w.Index}); err != nil {
+		return err
+	}
+	once(l)
+	if seek(l, (*places).missed) == nil {
+		return nil
+	}
+	*p = start
+	kernel.Elementwise(l)
+	if !p.missed() { // it was written to meanwhile
+		return nil
+	}
+	return w.Refusal(p.bad)
+}

@@ -1,0 +1,63 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// smallTasks are those that kernels do for many small matrices at once, where a call of LAPACK for each would cost more than
+// the work.
+var smallTasks = map[backend.Task]*kernel.Kernel{
+	backend.FactorLU:       kernel.Get("small_lu"),
+	backend.Invert:         kernel.Get("small_solve"),
+	backend.SolveLinear:    kernel.Get("small_solve"),
+	backend.FactorCholesky: kernel.Get("small_cholesky"),
+	backend.FactorQR:       kernel.Get("small_qr"),
+	backend.FormQ:          kernel.Get("small_q"),
+}
+
+// small does the task by a kernel, if there is one.
+func (w *matrixWork) small() bool {
+	k := smallTasks[w.Task]
+	if k == nil || max(w.m, w.n) > kernel.SmallLimit || w.Factored {
+		return false
+	}
+	infos := w.Info
+	if infos == nil && w.Task != backend.FactorQR && w.Task != backend.FormQ {
+		infos = w.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(w.Op, []int64{w.batch}, dtype.Int32, w.A.Device()) })
+	}
+	if w.Err != nil {
+		return true
+	}
+	call := kernel.Small{A: start(w.A), B: start(w.B), Values: start(w.Values), Pivots: start(w.Pivots), Info: start(infos), M: w.m, N: w.n}
+	if w.B != nil {
+		call.Right = w.B.Numel() / w.batch / w.n
+	}
+	if w.Values != nil {
+		call.Reflections = w.Values.Numel() / w.batch
+	}
+	if w.Upper {
+		call.Upper = 1
+	}
+	work := w.m*w.n*min(w.m, w.n) + w.n*w.n*call.Right
+	fn := k.Row(w.d)
+	parallel.For(w.batch, max(Grain/max(work, 1), 1), func(begin, end int64) {
+		part := call
+		part.Begin, part.End = begin, end
+		kernel.Call(fn, unsafe.Pointer(&part))
+	})
+	return true
+}
+
+// start returns the address of an operand, or 0 for nil.
+func start(t *tensor.Tensor) uintptr {
+	if t == nil {
+		return 0
+	}
+	return uintptr(t.Data())
+}

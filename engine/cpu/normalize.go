@@ -1,0 +1,176 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	normalizeKernel         = kernel.Get("normalize")
+	normalizeGradientKernel = kernel.Get("normalize_gradient")
+	columnMomentsKernel     = kernel.Get("column_moments")
+	columnStatisticsKernel  = kernel.Get("column_statistics")
+	columnNormalizeKernel   = kernel.Get("column_normalize")
+	columnSumsKernel        = kernel.Get("column_sums")
+	columnTotalsKernel      = kernel.Get("column_totals")
+	columnGradientKernel    = kernel.Get("column_gradient")
+)
+
+// normalizeArgs mirrors normalize_args of normalize.h.
+type normalizeArgs struct {
+	in, out, given, weight, bias, mean, rstd, variance            uintptr
+	sums                                                          [2]uintptr
+	first, units, strips, runs, span, unitStep, stripStep, groups int64
+	eps                                                           float64
+	centred, fixed, rounded                                       int32
+}
+
+func flag(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// normalize normalizes units, which threads share, or takes their gradient.
+func normalize(op string, w backend.Normalization) error {
+	if w.In.Numel() == 0 {
+		return nil
+	}
+	if w.Columns {
+		return normalizeColumns(op, w)
+	}
+	args := normalizeArgs{
+		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
+		sums:  [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
+		units: w.Units, strips: w.Strips, runs: w.Runs, span: w.Span, unitStep: w.Runs * w.Span, stripStep: w.Units * w.Span, groups: w.Groups,
+		eps: w.Eps, centred: flag(w.Centred), fixed: flag(w.Fixed), rounded: flag(w.Rounded),
+	}
+	k := normalizeKernel
+	if w.Given != nil {
+		k = normalizeGradientKernel
+	}
+	fn, err := k.For(op, w.In.DType())
+	if err != nil {
+		return err
+	}
+	size := w.Strips * w.Runs * w.Span
+	if w.Sums[0] != nil && w.Strips == 1 && w.Span == 1 {
+		return normalizePieces(op, fn, args, w)
+	}
+	parallel.For(w.Units, max(Grain/size, 1), func(begin, end int64) {
+		part := args
+		part.first, part.units = begin, end-begin
+		kernel.Call(fn, unsafe.Pointer(&part))
+	})
+	return nil
+}
+
+// evenly divides n items of a size into blocks that depend only on these: their length and number.
+func evenly(n, size int64) (length, count int64) {
+	length = max((n+maxPieces/4-1)/(maxPieces/4), pieceElements/max(size, 1), 1)
+	count = (n + length - 1) / length
+	return (n + count - 1) / count, count
+}
+
+// normalizePieces sums blocks of the units and adds their sums in order.
+func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normalization) error {
+	length, count := evenly(w.Units, w.Runs)
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	numbers := w.Groups * w.Runs
+	parts := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(op, []int64{2, count, numbers}, w.Mean.DType(), device.Host)
+	})
+	s.Do(func() error { return fill(op, backend.Filling{To: parts, Value: dtype.IntScalar(0)}) })
+	if s.Err != nil {
+		return s.Err
+	}
+	parallel.For(count, 1, func(begin, end int64) {
+		for i := begin; i < end; i++ {
+			part := args
+			part.first, part.units = i*length, min(length, w.Units-i*length)
+			part.sums = [2]uintptr{at(parts, i*numbers), at(parts, (count+i)*numbers)}
+			kernel.Call(fn, unsafe.Pointer(&part))
+		}
+	})
+	for i, to := range w.Sums {
+		s.Do(func() error {
+			of, err := parts.View(op, []int64{count, numbers}, []int64{numbers, 1}, int64(i)*count*numbers)
+			if of = s.Keep(of, err); err != nil {
+				return err
+			}
+			return reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of, Mask: []bool{true, false}})
+		})
+	}
+	return s.Err
+}
+
+// columnsArgs mirrors columns_args of normalize.h.
+type columnsArgs struct {
+	in, out, given, weight, bias, mean, rstd, variance       uintptr
+	sums                                                     [2]uintptr
+	pieces                                                   uintptr
+	first, last, matrices, rows, columns, runs, piece, count int64
+	eps                                                      float64
+	fixed, rounded                                           int32
+}
+
+// normalizeColumns is normalize for columns: threads share blocks of rows, and then units.
+func normalizeColumns(op string, w backend.Normalization) error {
+	matrices, columns := w.Units/w.Groups, w.Groups*w.Runs
+	length, count := evenly(w.Strips, columns)
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	parts := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(op, []int64{matrices * count, 2, columns}, dtype.Float64, device.Host)
+	})
+	if s.Err != nil {
+		return s.Err
+	}
+	args := columnsArgs{
+		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
+		sums:   [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
+		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps, fixed: flag(w.Fixed), rounded: flag(w.Rounded),
+	}
+	share := func(k *kernel.Kernel, d dtype.DType, n, size int64) {
+		s.Do(func() error {
+			fn, err := k.For(op, d)
+			if err != nil {
+				return err
+			}
+			parallel.For(n, max(Grain/size, 1), func(begin, end int64) {
+				part := args
+				part.first, part.last = begin, end
+				kernel.Call(fn, unsafe.Pointer(&part))
+			})
+			return nil
+		})
+	}
+	pieces := func(k *kernel.Kernel) { share(k, w.In.DType(), matrices*count, length*columns) }
+	units := func(k *kernel.Kernel, d dtype.DType) { share(k, d, w.Groups, matrices*count*w.Runs) }
+	switch {
+	case w.Given != nil:
+		if !w.Fixed || w.Sums[0] != nil {
+			pieces(columnSumsKernel)
+			units(columnTotalsKernel, w.Mean.DType())
+		}
+		if w.Out != nil {
+			pieces(columnGradientKernel)
+		}
+	case w.Fixed:
+		pieces(columnNormalizeKernel)
+	default:
+		pieces(columnMomentsKernel)
+		units(columnStatisticsKernel, w.In.DType())
+		pieces(columnNormalizeKernel)
+	}
+	return s.Err
+}

@@ -1,0 +1,202 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+const (
+	// Products of matrices that are contiguous along the summed dimension, of leastAlong elements or more, are computed as dot products without
+	// packing if the first operand has few rows. Below one row per alongSteps elements (pairSteps for pairs), a horizontal sum of vectors costs less
+	// than packing the second operand. More than skinny rows must fit into the L2 cache with the other operand.
+	leastAlong, alongSteps, pairSteps, alongBytes = 32, 8, 24, 1 << 19
+	// A product of at most skinny columns, and more rows, is computed transposed.
+	skinny = 8
+	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs the second
+	// operand once more.
+	leastBlockRows, leastBlockColumns = 32, 32
+	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
+	blocksPerThread = 4
+	// A row-contiguous first operand is read in place. But if the column stride is a multiple of cachePage, columns map to the same few cache lines,
+	// and a product of more than patient columns copies it.
+	cachePage, patient = 1 << 10, 128
+	// slabBytes is the approximate size of the first operand to copy at a time, in no fewer rows than share a packed panel.
+	slabBytes, leastSlabRows = 2 << 20, 256
+	// productGrain is the number of multiplications below which work is not split. Reading the second operand costs as many
+	// as multiplying it with packingRows rows, and a matrix of a batch matrixCost more than its own.
+	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
+)
+
+// productKernel computes products of one dtype; kernel.Gemm describes its operands.
+type productKernel struct {
+	tiles, dots uintptr
+	left        dtype.DType // of the first operand
+}
+
+var (
+	gemmKernel, dotsKernel                     = kernel.Get("gemm"), kernel.Get("gemm_dots")
+	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Get("gemm_bfloat16"), kernel.Get("gemm_dots_bfloat16")
+)
+
+// productKernelOf returns the kernels for a number of multiplications of dtype d; there are no dot products of complex numbers. The instructions for
+// bfloat16 flush subnormal numbers to zero; small products preserve these, as in PyTorch.
+func productKernelOf(d dtype.DType, work int64) productKernel {
+	k := productKernel{gemmKernel.Row(d), dotsKernel.Row(d), d}
+	switch {
+	case bfloat16GemmKernel.Has(d) && work > smallProduct:
+		k.tiles, k.dots = bfloat16GemmKernel.Row(d), bfloat16GemmDotsKernel.Row(d)
+	case d.IsReducedFloat():
+		k.left = dtype.Float32
+	case d == dtype.Int8 || d == dtype.Uint8:
+		k.left = dtype.Int16
+	}
+	return k
+}
+
+// multiplyBlocks is multiply by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
+// 32 bits and rounded once.
+func (s *products) multiplyBlocks(w backend.Product) {
+	a, flipped, d := w.A, false, w.To.DType()
+	ma, mb, mc := factors(w)
+	work := mc.rows * mc.cols * ma.cols
+	fn := productKernelOf(d, mc.batch*work)
+	turned := mc.cols < mc.rows && mc.cols <= skinny
+	if turned {
+		a, flipped = w.B, !w.Turned
+		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
+	}
+	run := fn.tiles
+	along := fn.dots != 0 && mb.row == 1 && fn.readsAlong(mc.rows, ma.cols, d)
+	if along {
+		run = fn.dots
+	}
+	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct && !readable(ma, mc.cols, d.Size())) {
+		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), leastSlabRows); n < mc.rows {
+			s.multiplySlabs(n, w)
+			return
+		}
+		if flipped {
+			a = s.turn(a)
+		}
+		whole := backend.RowMajorCopy(&s.Scope, a, fn.left)
+		if s.Err != nil {
+			return
+		}
+		ma = matricesOf(whole)
+	}
+	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
+		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
+		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
+	if w.Self == nil {
+		g.D, g.DBatch, g.DRow, g.DCol = g.C, g.CBatch, g.CRow, g.CCol
+	} else {
+		md := broadcastOf(w.Self, w.To)
+		if turned {
+			md = md.transposed()
+		}
+		g.D, g.DBatch, g.DRow, g.DCol = md.data, md.batchStep, md.row, md.column
+	}
+	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), w.Alpha)
+	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), w.Beta)
+	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
+}
+
+// readsAlong reports whether dot products of rows of depth elements are at least as fast as packing.
+func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
+	steps := int64(alongSteps)
+	if k.left == d && d.Size() == 2 {
+		steps = pairSteps
+	}
+	return depth >= leastAlong && rows*steps <= depth && (rows <= skinny || rows*depth*k.left.Size() <= alongBytes)
+}
+
+// multiplySlabs is multiplyBlocks for n rows of the product after the other.
+func (s *products) multiplySlabs(n int64, w backend.Product) {
+	rows := int64(-2)
+	if w.Self != nil {
+		w.Self = s.Keep(view.Expand(s.Op, w.Self, w.To.Sizes()))
+	}
+	for i := int64(0); s.Err == nil && i < w.A.Sizes()[w.A.Dim()-2]; i += n {
+		slab := products{owner.Scope{Op: s.Op}}
+		part := func(t *tensor.Tensor) *tensor.Tensor {
+			if t == nil || slab.Err != nil {
+				return nil
+			}
+			return slab.Keep(view.Narrow(s.Op, t, rows, i, min(n, t.Sizes()[t.Dim()-2]-i)))
+		}
+		p := w
+		if p.To, p.A, p.Self = part(w.To), part(w.A), part(w.Self); slab.Err == nil {
+			slab.multiplyBlocks(p)
+		}
+		s.Err = slab.Err
+		slab.Close()
+	}
+}
+
+// readable reports whether the kernels read a row-contiguous first operand in place as fast as a copy, which costs as much as some of the product's
+// columns.
+func readable(a matrices, columns, size int64) bool {
+	return a.row == 1 && (columns <= patient || a.column*size%cachePage != 0)
+}
+
+// productParts returns the number of blocks to split each matrix of a batch into, by the number of multiplications.
+func productParts(batch, work int64) int64 {
+	threads := int64(parallel.Threads())
+	if threads == 1 {
+		return 1
+	}
+	return min((threads*blocksPerThread+batch-1)/batch, work/productGrain)
+}
+
+// partOf returns the length of one of `parts` parts of n, rounded up to a multiple of least.
+func partOf(n, parts, least int64) int64 {
+	part := (n + parts - 1) / parts
+	return (part + least - 1) / least * least
+}
+
+// shareBlocks cuts a product of matrices of the given dtypes into blocks and shares them out to run, which gets the first row and
+// column of each. How it is cut does not show in the results.
+func shareBlocks(g kernel.Gemm, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
+	work := max(g.M, packingRows)*g.N*g.K + matrixCost
+	if g.Batch*work <= productGrain {
+		run(g, 0, 0)
+	} else {
+		shareWork(g, work, da, db, dc, run)
+	}
+}
+
+// shareWork is shareBlocks where each matrix of the batch takes so much work that there may be several blocks.
+func shareWork(g kernel.Gemm, work int64, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
+	rows, columns := g.M, g.N
+	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
+	if wanted := productParts(g.Batch, work); wanted > 1 {
+		columns = partOf(g.N, wanted, leastBlockColumns)
+		_, across := blocks()
+		rows = partOf(g.M, (wanted+across-1)/across, leastBlockRows)
+	}
+	down, across := blocks()
+	each := down * across
+	parallel.For(g.Batch*each, max(productGrain*each/work, 1), func(begin, end int64) {
+		for t := begin; t < end; t++ {
+			p := g
+			batch, i, j := t/each, t%each/across*rows, t%across*columns
+			p.Batch, p.M, p.N = 1, min(rows, g.M-i), min(columns, g.N-j)
+			if each == 1 {
+				p.Batch = end - begin
+				t = end
+			}
+			p.A += uintptr((batch*g.ABatch + i*g.ARow) * da.Size())
+			p.B += uintptr((batch*g.BBatch + j*g.BCol) * db.Size())
+			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * dc.Size())
+			p.D += uintptr((batch*g.DBatch + i*g.DRow + j*g.DCol) * dc.Size())
+			run(p, i, j)
+		}
+	})
+}

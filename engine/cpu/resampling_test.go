@@ -1,0 +1,107 @@
+package cpu
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// matrix returns the weights of source elements for each element.
+func (t *taps) matrix() map[[2]int64]float64 {
+	m := map[[2]int64]float64{}
+	for i := range t.outputs {
+		for tap := range t.count(i) {
+			weight := 1.0
+			if t.weights != nil {
+				weight = t.weights[tap*t.outputs+i]
+			}
+			m[[2]int64{i, int64(t.index[tap*t.outputs+i])}] += weight
+		}
+	}
+	return m
+}
+
+// asRead reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source elements of an
+// output element, one for each filter tap.
+func asRead(t *taps, channels int64) bool {
+	back := int32(t.back())
+	for tap := range t.most {
+		row := t.index[tap*t.outputs : (tap+1)*t.outputs]
+		if slices.Min(row) < 0 || int64(slices.Max(row)) >= t.size {
+			return false
+		}
+		for _, n := range []int{2, 4, 8, 16} {
+			for i := range len(row) - n + 1 {
+				lanes := row[i : i+n]
+				if slices.Min(lanes) < lanes[0]-back || slices.Max(lanes) > lanes[n-1]+back {
+					return false
+				}
+			}
+		}
+	}
+	for i := range t.outputs {
+		first, last := t.size, int64(0)
+		for tap := range t.count(i) {
+			at := int64(t.index[tap*t.outputs+i])
+			first, last = min(first, at), max(last, at)
+		}
+		if t.count(i) > t.most || (last-first)/channels >= t.most {
+			return false
+		}
+	}
+	return true
+}
+
+func TestFilterTapTables(t *testing.T) {
+	filters := []backend.Resampling{
+		{Filter: "nearest"}, {Filter: "nearest-exact"}, {Filter: "linear"}, {Filter: "linear", AlignCorners: true}, {Filter: "cubic"}, {Filter: "cubic", AlignCorners: true},
+		{Filter: "linear", Antialias: true}, {Filter: "cubic", Antialias: true}, {Filter: "lanczos", Antialias: true},
+	}
+	sizes := []int64{1, 2, 3, 5, 8, 16, 17, 19, 24, 27, 32, 34, 39, 43, 48, 80, 131}
+	for _, size := range sizes {
+		for _, outputs := range sizes {
+			source, err := tensor.Empty("test", []int64{1, 1, 1, size}, dtype.Float32, device.Host)
+			require.NoError(t, err)
+			made, err := tensor.Empty("test", []int64{1, 1, 1, outputs}, dtype.Float32, device.Host)
+			require.NoError(t, err)
+			for _, w := range filters {
+				for _, scale := range []float64{0, float64(outputs) / float64(size), (float64(outputs) + 0.9) / float64(size)} {
+					for _, d := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.BFloat16, dtype.Uint8} {
+						there, back := w, w
+						there.From, there.To = source, made
+						back.From, back.To, back.Transposed = made, source, true
+						plain := tapsOf(d, there, size, outputs, scale)
+						what := []any{"%v %v: %d of %d by %v", w.Filter, d, outputs, size, scale}
+						require.True(t, asRead(&plain, 1), what...)
+						channels := plain.each(3)
+						require.True(t, asRead(&channels, 3), what...)
+						if d == dtype.Uint8 || d == dtype.BFloat16 && w.Filter == "linear" {
+							continue // rounded weights have no transpose
+						}
+						reverse := tapsOf(d, back, size, outputs, scale).transposed()
+						require.True(t, asRead(&reverse, 1), what...)
+						channels = reverse.each(3)
+						require.True(t, asRead(&channels, 3), what...)
+						if w.Filter != "cubic" && !w.Antialias {
+							assert.Zero(t, plain.back()+reverse.back(), what...)
+						}
+						expected, found := plain.matrix(), reverse.matrix()
+						require.Len(t, found, len(expected), what...)
+						for at, weight := range expected {
+							require.InDelta(t, weight, found[[2]int64{at[1], at[0]}], 1e-12, what...)
+						}
+					}
+				}
+			}
+			source.Release()
+			made.Release()
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+const (
+	// sortSlab is the approximate number of bytes of lines and results to copy at a time if their layout does not suit the kernels. Fewer than
+	// leastSorted lines would waste cache lines and occupy too few threads.
+	sortSlab, leastSorted = 1 << 20, 16
+)
+
+// sort runs a sorting kernel on the lines of a tensor, in blocks if they have to be copied.
+func sort(op string, w backend.Sorting) error {
+	if w.In.Numel() == 0 || w.Keep == 0 {
+		return nil
+	}
+	dim, most := sortedAtOnce(w)
+	if dim < 0 {
+		return sortLines(op, w)
+	}
+	all := w.In.Sizes()[dim]
+	for i := int64(0); i < all; i += most {
+		s := owner.Scope{Op: op}
+		part := w
+		for _, t := range []**tensor.Tensor{&part.In, &part.Values, &part.Indices} {
+			*t = s.Keep(view.Narrow(op, *t, int64(dim), i, min(most, all-i)))
+		}
+		s.Do(func() error { return sortLines(op, part) })
+		s.Close()
+		if s.Err != nil {
+			return s.Err
+		}
+	}
+	return nil
+}
+
+// sortedAtOnce returns the dimension to split and the length to process at a time, or -1 if all lines are sorted together. The dimension with the
+// largest stride copies fastest.
+func sortedAtOnce(w backend.Sorting) (dim int, most int64) {
+	var copied int64
+	for i, t := range []*tensor.Tensor{w.In, w.Values, w.Indices} {
+		if !alongLast(t, w.Dim) || i > 0 && t.Storage() == w.In.Storage() || t == w.Indices && w.Shared {
+			copied += t.Numel() * t.DType().Size()
+		}
+	}
+	parts := (copied + sortSlab - 1) / sortSlab
+	if parts <= 1 {
+		return -1, 0
+	}
+	sizes, strides := w.In.Sizes(), w.In.Strides()
+	dim = -1
+	better := func(a, b int) bool {
+		if enough := sizes[a] >= parts; enough != (sizes[b] >= parts) {
+			return enough
+		} else if enough {
+			return strides[a] > strides[b]
+		}
+		return sizes[a] > sizes[b]
+	}
+	for d := range sizes {
+		if d != w.Dim && (dim < 0 || better(d, dim)) {
+			dim = d
+		}
+	}
+	if dim < 0 {
+		return -1, 0
+	}
+	lines := w.In.Numel() / sizes[w.Dim]
+	return dim, min(sizes[dim], max(sizes[dim]/parts, (leastSorted*sizes[dim]+lines-1)/lines))
+}
+
+// alongLast reports whether a tensor is contiguous with dim as the last dimension.
+func alongLast(t *tensor.Tensor, dim int) bool {
+	return t.IsContiguous() && shape.Product(t.Sizes()[min(dim+1, t.Dim()):]) == 1
+}
+
+// sortLines is sort for all lines, which threads share.
+func sortLines(op string, w backend.Sorting) error {
+	self, size := w.In, w.In.DType().Size()
+	fn, err := w.Kernel.For(op, self.DType())
+	if err != nil {
+		return err
+	}
+	n := int64(1)
+	if self.Dim() > 0 {
+		n = self.Sizes()[w.Dim]
+	}
+	if n > 1<<32-1 {
+		return status.Runtimef("%s: a dimension of size %d exceeds the maximum of 4294967295 elements for sorting", op, n)
+	}
+	var order []int // of the dimensions, with that of the lines last
+	for d := range self.Dim() {
+		if d != w.Dim {
+			order = append(order, d)
+		}
+	}
+	if self.Dim() > 0 {
+		order = append(order, w.Dim)
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	lines := s.Keep(view.Permute(op, self, order...))
+	if s.Err != nil {
+		return s.Err
+	}
+	in := backend.RowMajor(&s, lines, lines.DType())
+	var targets, sorted [2]*tensor.Tensor
+	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
+		targets[i] = s.Keep(view.Permute(op, t, order...))
+		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage() || t == w.Indices && w.Shared) {
+			sorted[i] = s.Keep(tensor.Empty(op, targets[i].Sizes(), t.DType(), device.Host))
+		}
+	}
+	rows := self.Numel() / n
+	shareRooms(&s, w.Entries*kernel.SortEntry(size), rows, max(Grain/(8*n), 1), func(begin, end int64, scratch uintptr) {
+		l := kernel.Scan{In: at(in, begin*n), Scratch: scratch, Outer: end - begin, N: n, Inner: 1, Width: 1, Params: w.Params}
+		l.Out[0], l.Out[1] = at(sorted[0], begin*w.Keep), at(sorted[1], begin*w.Keep)
+		kernel.Call(fn, unsafe.Pointer(&l))
+	})
+	if s.Err != nil {
+		return s.Err
+	}
+	for i, t := range targets {
+		if t != sorted[i] {
+			copyTo(op, backend.Copying{To: t, From: sorted[i]})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package cpu
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	placeKeys   = kernel.Get("place_keys").Row(0)
+	placeCount  = kernel.Get("place_count").Row(0)
+	placeSpread = kernel.Get("place_spread").Row(0)
+	placeSort   = kernel.Get("place_sort").Row(0)
+	placeMerge  = kernel.Get("place_merge").Row(0)
+	placeGroups = kernel.Get("place_groups").Row(0)
+	placeLines  = kernel.Get("place_lines").Row(0)
+	placeExpand = kernel.Get("place_expand").Row(0)
+)
+
+const (
+	maxPlaceDims = 64 // LT_DIMS of abi.h
+
+	// The approximate number of entries in a bucket of a sort, and the largest number of buckets.
+	bucketEntries = 1 << 10
+	bucketBits    = 11
+)
+
+// placeKeysArgs mirrors place_keys_args of sparse.h; the others do so too.
+type placeKeysArgs struct {
+	indices, keys                                        uintptr
+	rowStep, step, begin, end, rising, failed, bad, dims int64
+	sizes                                                [maxPlaceDims]int64
+}
+
+type placeSortArgs struct {
+	keys, order, entries, other, counts uintptr
+	begin, end, shift                   int64
+}
+
+type placeMergeArgs struct {
+	keys, merged, order            uintptr
+	aBegin, aEnd, bBegin, bEnd, to int64
+}
+
+type placeGroupsArgs struct {
+	keys, starts, places            uintptr
+	begin, end, found, groups, dims int64
+	sizes                           [maxPlaceDims]int64
+}
+
+type placeLinesArgs struct {
+	lines, compressed                      uintptr
+	step, begin, end, n, size, failed, bad int64
+}
+
+type placeExpandArgs struct {
+	compressed, to               uintptr
+	lines, n, begin, end, failed int64
+}
+
+// pieces calls visit for equal blocks of [0, n); their number does not depend on the number of threads.
+func pieces(n, step int64, visit func(p, begin, end int64)) {
+	parallel.For((n+step-1)/step, 1, func(first, last int64) {
+		for p := first; p < last; p++ {
+			visit(p, p*step, min(n, (p+1)*step))
+		}
+	})
+}
+
+// grouping is the state of group: keys are the positions of all entries as row-major indices.
+type grouping struct {
+	owner.Scope
+	backend.Grouping
+	n    int64
+	keys *tensor.Tensor
+}
+
+func (s *grouping) ints(n int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n}, dtype.Int64, device.Host) })
+}
+
+// group sorts entries by their positions: two ascending lists are merged, others are sorted.
+func group(op string, w backend.Grouping) (backend.Grouped, error) {
+	s := &grouping{Scope: owner.Scope{Op: op}, Grouping: w}
+	defer s.Close()
+	for _, l := range w.Lists {
+		s.n += l.Sizes()[1]
+	}
+	if s.n > 1<<32-1 {
+		return backend.Grouped{}, status.Runtimef("%s: %d entries exceed the maximum of 4294967295 for sorting", op, s.n)
+	}
+	s.keys = s.ints(s.n)
+	rising := s.number()
+	if s.Err != nil || rising && len(w.Lists) == 1 {
+		return backend.Grouped{}, s.Err
+	}
+	order := s.ints(s.n)
+	if s.Err == nil && rising && len(w.Lists) == 2 {
+		s.merge(order)
+	} else if s.Err == nil {
+		s.sort(order)
+	}
+	places, starts := s.groups()
+	if s.Err != nil {
+		return backend.Grouped{}, s.Err
+	}
+	order, _ = s.Give(order)
+	places, starts, _ = s.GiveBoth(places, starts)
+	return backend.Grouped{Places: places, Order: order, Starts: starts}, nil
+}
+
+// number finds the keys, and whether those of each list rise.
+func (s *grouping) number() bool {
+	rising := true
+	for first, i := int64(0), 0; i < len(s.Lists) && s.Err == nil; i++ {
+		l := s.Lists[i]
+		n, unit := l.Sizes()[1], l.DType().Size()
+		args := placeKeysArgs{indices: uintptr(l.Data()), keys: at(s.keys, first), rowStep: l.Strides()[0] * unit, step: l.Strides()[1] * unit, dims: int64(len(s.Sizes))}
+		copy(args.sizes[:], s.Sizes)
+		falls, failed := atomic.Bool{}, atomic.Pointer[placeKeysArgs]{}
+		pieces(n, Grain, func(_, begin, end int64) {
+			a := args
+			a.begin, a.end, a.rising = begin, end, 1
+			kernel.Call(placeKeys, unsafe.Pointer(&a))
+			if a.failed != 0 {
+				failed.Store(&a)
+			}
+			if a.rising == 0 {
+				falls.Store(true)
+			}
+		})
+		if a := failed.Load(); a != nil {
+			s.Fail(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created", s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
+		}
+		rising = rising && !falls.Load()
+		first += n
+	}
+	return rising
+}
+
+// sort orders all entries: by the upper bits of their keys into buckets, and then each bucket.
+func (s *grouping) sort(order *tensor.Tensor) {
+	width := 0 // of the keys, in bits
+	if places := shape.Product(s.Sizes); places > 1 {
+		width = bits.Len64(uint64(places - 1))
+	}
+	buckets := min(bucketBits, width, bits.Len64(uint64(s.n/bucketEntries)))
+	step := max(4*Grain, (s.n+15)/16) // each block counts separately
+	count := (s.n + step - 1) / step
+	counts := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Zeros(s.Op, []int64{count, 1 << buckets}, dtype.Int64, device.Host)
+	})
+	entries := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(s.Op, []int64{2, s.n, kernel.SortEntry(8)}, dtype.Uint8, device.Host)
+	})
+	if s.Err != nil || s.n == 0 {
+		return
+	}
+	args := placeSortArgs{keys: at(s.keys, 0), order: at(order, 0), entries: at(entries, 0), other: at(entries, s.n*kernel.SortEntry(8)), shift: int64(width - buckets)}
+	each := func(fn uintptr) {
+		pieces(s.n, step, func(p, begin, end int64) {
+			a := args
+			a.begin, a.end, a.counts = begin, end, at(counts, p<<buckets)
+			kernel.Call(fn, unsafe.Pointer(&a))
+		})
+	}
+	each(placeCount)
+	next, starts, all := elements[int64](counts), make([]int64, 1<<buckets+1), int64(0)
+	for b := range int64(1) << buckets {
+		for p := range count {
+			size := next[p<<buckets+b]
+			next[p<<buckets+b] = all
+			all += size
+		}
+		starts[b+1] = all
+	}
+	each(placeSpread)
+	parallel.For(int64(len(starts)-1), max(1, Grain/8<<buckets/s.n), func(begin, end int64) {
+		for b := begin; b < end; b++ {
+			if a := args; starts[b] < starts[b+1] {
+				a.begin, a.end = starts[b], starts[b+1]
+				kernel.Call(placeSort, unsafe.Pointer(&a))
+			}
+		}
+	})
+}
+
+// merge orders the entries of two lists that rise.
+func (s *grouping) merge(order *tensor.Tensor) {
+	merged := s.ints(s.n)
+	if s.Err != nil {
+		return
+	}
+	keys, n := elements[int64](s.keys), s.Lists[0].Sizes()[1]
+	// taken reports how many of the first list are among the first `of` of all.
+	taken := func(of int64) int64 {
+		low, high := max(0, of-(s.n-n)), min(of, n)
+		for low < high {
+			if i := (low + high) / 2; keys[i] <= keys[n+of-i-1] {
+				low = i + 1
+			} else {
+				high = i
+			}
+		}
+		return low
+	}
+	pieces(s.n, Grain, func(_, begin, end int64) {
+		i, j := taken(begin), taken(end)
+		a := placeMergeArgs{keys: at(s.keys, 0), merged: at(merged, 0), order: at(order, 0), aBegin: i, aEnd: j, bBegin: n + begin - i, bEnd: n + end - j, to: begin}
+		kernel.Call(placeMerge, unsafe.Pointer(&a))
+	})
+	s.keys = merged
+}
+
+// groups returns the distinct positions of the sorted keys, and the start of each one's entries.
+func (s *grouping) groups() (places, starts *tensor.Tensor) {
+	if s.Err != nil {
+		return nil, nil
+	}
+	args := placeGroupsArgs{keys: at(s.keys, 0), dims: int64(len(s.Sizes))}
+	copy(args.sizes[:], s.Sizes)
+	before := make([]int64, (s.n+Grain-1)/Grain+1) // the number of groups that start before each block
+	pieces(s.n, Grain, func(p, begin, end int64) {
+		a := args
+		a.begin, a.end = begin, end
+		kernel.Call(placeGroups, unsafe.Pointer(&a))
+		before[p+1] = a.found
+	})
+	for p := range before[1:] {
+		before[p+1] += before[p]
+	}
+	args.groups = before[len(before)-1]
+	places = s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(s.Op, []int64{args.dims, args.groups}, dtype.Int64, device.Host)
+	})
+	starts = s.ints(args.groups + 1)
+	if s.Err != nil {
+		return nil, nil
+	}
+	args.places, args.starts = at(places, 0), at(starts, 0)
+	pieces(s.n, Grain, func(p, begin, end int64) {
+		a := args
+		a.begin, a.end, a.found = begin, end, before[p]
+		kernel.Call(placeGroups, unsafe.Pointer(&a))
+	})
+	elements[int64](starts)[args.groups] = s.n
+	return places, starts
+}
+
+// lines compresses the numbers of lines.
+func lines(op string, w backend.Lines) error {
+	to := elements[int64](w.To)
+	clear(to)
+	n := w.From.Numel()
+	if n == 0 {
+		return nil
+	}
+	args := placeLinesArgs{lines: uintptr(w.From.Data()), compressed: at(w.To, 0), step: w.From.Strides()[0] * w.From.DType().Size(), n: n, size: w.To.Numel() - 1}
+	failed := atomic.Pointer[placeLinesArgs]{}
+	pieces(n, Grain, func(_, begin, end int64) {
+		a := args
+		a.begin, a.end = begin, end
+		kernel.Call(placeLines, unsafe.Pointer(&a))
+		if a.failed != 0 {
+			failed.Store(&a)
+		}
+	})
+	switch a := failed.Load(); {
+	case a == nil:
+		return nil
+	case a.failed == 1:
+		return status.Indexf("%s: index %d is out of bounds for size %d: the indices were changed after the tensor was created", op, a.bad, a.size)
+	default:
+		return status.Runtimef("%s: index %d comes after a larger one: the indices were changed after the tensor was created", op, a.bad)
+	}
+}
+
+// expand finds the line of each entry.
+func expand(op string, w backend.Expansion) error {
+	clear(elements[int64](w.To))
+	matrices, n := w.From.Sizes()[0], w.From.Sizes()[1]-1
+	if n == 0 || matrices == 0 {
+		return nil
+	}
+	args := placeExpandArgs{compressed: at(w.From, 0), to: at(w.To, 0), lines: n, n: w.To.Sizes()[1]}
+	failed := atomic.Pointer[placeExpandArgs]{}
+	pieces(matrices*n, max(64, Grain/(1+args.n/n)), func(_, begin, end int64) {
+		a := args
+		a.begin, a.end = begin, end
+		kernel.Call(placeExpand, unsafe.Pointer(&a))
+		if a.failed != 0 {
+			failed.Store(&a)
+		}
+	})
+	if a := failed.Load(); a != nil {
+		return wrong(op, wrongCompressed, (a.failed-1)%n)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+// Package dispatch is the dispatcher: Ctx has a method for each operator. A call with dense tensors without dispatch keys goes
+// directly to the operator in engine/ops or engine/composite; a call with a key goes to the backend of the first key.
+//
+// The methods and the table of backends are generated from the operator schemas and the functions of engine/ops.
+package dispatch
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Ctx is the state of a call in addition to its arguments.
+type Ctx struct {
+	passed tensor.Keys // layers that the call has left behind
+	modes  *Modes      // of the calling thread; nil for the initial modes
+}
+
+// Past returns c for calls that a backend makes on the same tensors: the layers of k are behind them.
+func (c Ctx) Past(k tensor.Keys) Ctx {
+	c.passed |= k
+	return c
+}
+
+// ahead returns the first dispatch key that the call has not handled, or 0 when it is to call the operator.
+func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
+
+// quantized reports whether the dispatch key of quantized tensors is handled next. Other keys, such as that of inference tensors, can come first.
+func (c Ctx) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
+
+// Plain reports whether a call on tensors, which may be nil, is dispatched directly to the operator: no dispatch key is left except that of
+// gradients, with autograd off.
+func (c Ctx) Plain(list ...*tensor.Tensor) bool {
+	ahead := (keysOf(list) | c.casting(1<<len(AutocastDevices)-1)) &^ c.passed
+	return ahead == 0 || ahead == tensor.Gradient && !c.Recording()
+}
+
+func keys(t *tensor.Tensor) tensor.Keys {
+	if t == nil {
+		return 0
+	}
+	return t.Keys()
+}
+
+func keysOf(list []*tensor.Tensor) (k tensor.Keys) {
+	for _, t := range list {
+		k |= keys(t)
+	}
+	return k
+}
+
+func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
+	for i := range items {
+		k |= keys(items[i].Tensor)
+	}
+	return k
+}
+
+// composed are the operators of engine/composite, recorded those of engine/autograd, parted those of engine/sparse and quantized those of
+// engine/quantized, which import this package.
+var composed, recorded, parted, quantized Backend
+
+// Compose, Record, Part and Quantize set them, when the program starts.
+func Compose(b Backend)  { composed = b }
+func Record(b Backend)   { recorded = b }
+func Part(b Backend)     { parted = b }
+func Quantize(b Backend) { quantized = b }
+
+// Composed returns the operators of engine/composite.
+func Composed() *Backend { return &composed }
+
+// Kind is a key's place in the table of backends.
+type Kind struct {
+	Name    string // name in errors: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
+	Instead string // what to do after an error: "convert with to_dense()"
+	// Errors maps an operator to the constructor of its "not supported" errors, by default NotImplementedf.
+	Errors map[string]func(format string, args ...any) error
+	// Serve, if not nil, creates the backend at its first use: creating one of boxed calls takes long.
+	Serve func() Backend
+	once  sync.Once
+	Backend
+}
+
+// kinds is the table: by the number of a key. Those that wait are to make their backend first.
+var kinds, waiting [tensor.KeyCount]atomic.Pointer[Kind]
+
+var nobody = &Kind{Name: "unknown"}
+
+// Register makes k the kind of the tensors with a key. Programs do so before they make such tensors.
+func Register(key tensor.Keys, k *Kind) {
+	if k.Serve == nil {
+		kinds[key.Number()].Store(k)
+	} else {
+		waiting[key.Number()].Store(k)
+	}
+}
+
+func kindOf(key tensor.Keys) *Kind {
+	if k := kinds[key.Number()].Load(); k != nil {
+		return k
+	}
+	return awake(key)
+}
+
+// awake is kindOf for the first use of a key.
+func awake(key tensor.Keys) *Kind {
+	k := waiting[key.Number()].Load()
+	if k == nil {
+		return nobody
+	}
+	k.once.Do(func() {
+		k.Backend = k.Serve()
+		kinds[key.Number()].Store(k)
+	})
+	return k
+}
+
+func backendOf(key tensor.Keys) *Backend { return &kindOf(key).Backend }
+
+// Refused returns the error for an operator without a kernel for a dispatch key.
+func Refused(op string, key tensor.Keys) error {
+	k := kindOf(key)
+	refused := status.NotImplementedf
+	if of := k.Errors[op]; of != nil {
+		refused = of
+	}
+	if k.Instead == "" {
+		return refused("%s is not implemented for %s tensors", op, k.Name)
+	}
+	return refused("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
+}
+
+// checkKeys returns an error if a backend cannot process the tensors of a call together: a sparse out for operands that are not sparse (read are their
+// keys), quantized or named tensors among sparse ones (all are the keys of all tensors), or if the backend has no function for the operator.
+func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
+	if key&tensor.Sparse != 0 {
+		switch {
+		case read&tensor.Sparse == 0:
+			return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; use a strided tensor", op, kindOf(key).Name)
+		case all&tensor.Quantized != 0:
+			return status.NotImplementedf("%s: %s and quantized tensors cannot be mixed in one call; convert with to_dense() or dequantize()", op, kindOf(key).Name)
+		case all&tensor.Named != 0:
+			return Refused(op, tensor.Named)
+		}
+	}
+	if !found {
+		return Refused(op, key)
+	}
+	return nil
+}
+
+// wrote increments the version of an output tensor.
+func wrote(t *tensor.Tensor) {
+	if t != nil {
+		t.Wrote()
+	}
+}
+
+// Wrote increments the versions of the outputs that a composite operator wrote itself, not through the dispatcher, unless err is not nil.
+func Wrote(err error, outs ...*tensor.Tensor) {
+	for _, t := range outs {
+		if err == nil {
+			wrote(t)
+		}
+	}
+}
+
+func wroteBytes(s *storage.Storage) { s.Wrote() }

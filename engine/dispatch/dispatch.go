@@ -1,0 +1,93 @@
+package dispatch
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// entry describes an operator for DispatchTable. The words for its implementation are kernel, composite, rule, constant and rejected.
+type entry struct {
+	id, method      string // add, and the dispatcher's method
+	plain, gradient string // the implementation for plain tensors, and for those that require grad
+	named           bool   // it takes tensors with names
+	any             bool   // it takes tensors of every kind
+	syncs           bool   // it returns an error for meta tensors
+	dtypes          uint32 // a bit for each dtype that it takes
+	cuda            string // the support by CUDA devices, if not complete: partly or rejected
+}
+
+// DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype, with
+// tab-separated fields: the operator, which of the three the line describes, its name, and one word.
+func (c Ctx) DispatchTable(name string) (string, error) {
+	var b strings.Builder
+	for i := range entries {
+		if e := &entries[i]; e.id == name || strings.HasPrefix(e.id, name+".") && !strings.Contains(e.id[len(name)+1:], ".") {
+			e.write(&b)
+		}
+	}
+	if b.Len() == 0 {
+		return "", status.Runtimef("dispatch_table: operator '%s' does not exist", name)
+	}
+	return b.String(), nil
+}
+
+func (e *entry) write(b *strings.Builder) {
+	line := func(about, name, word string) { fmt.Fprintf(b, "%s\t%s\t%s\t%s\n", e.id, about, name, word) }
+	line("kind", "dense", e.plain)
+	for number := range tensor.KeyCount {
+		if k := kindOf(tensor.Keys(1) << number); k != nobody && tensor.Keys(1)<<number != tensor.Autocast {
+			line("kind", k.Name, e.of(k, tensor.Keys(1)<<number))
+		}
+	}
+	for t := range device.Type(device.TypeCount) {
+		word := e.plain
+		if !backend.Registered(t) || device.Count(t) == 0 || t == device.Meta && e.syncs {
+			word = "refused"
+		} else if t == device.CUDA && e.cuda != "" {
+			word = e.cuda
+		}
+		line("device", t.String(), word)
+	}
+	for i, d := range dtype.All {
+		word := "refused"
+		if e.dtypes&(1<<i) != 0 {
+			word = e.plain
+		}
+		line("dtype", d.String(), word)
+	}
+	if k := kindOf(tensor.Quantized); k != nobody {
+		for _, d := range []dtype.DType{dtype.QUint8, dtype.QInt8, dtype.QInt32} {
+			line("dtype", d.String(), e.of(k, tensor.Quantized))
+		}
+	}
+}
+
+// of returns the implementation of the operator for a kind.
+func (e *entry) of(k *Kind, key tensor.Keys) string {
+	has := func(b *Backend) bool {
+		field := reflect.ValueOf(b).Elem().FieldByName(e.method)
+		return field.IsValid() && !field.IsNil()
+	}
+	switch {
+	case key == tensor.Gradient:
+		return e.gradient
+	case key == tensor.Named && !e.named:
+		return "refused"
+	case e.any:
+		return "kernel"
+	case key == tensor.Quantized && has(&parted):
+		return "refused"
+	case has(&k.Backend) || key == tensor.Named:
+		return "rule"
+	case e.plain == "composite":
+		return "composite"
+	}
+	return "refused"
+}

@@ -1,0 +1,346 @@
+// Package jvp is the backend of forward-mode differentiation, whose tensors have tangents: it calls operators on the primals, and computes the
+// tangents of the results. Both use the dispatcher, so that outer transform levels apply to them.
+// It is a boxed fallback: linear operators are called with tangents (linear.go), composite operators are executed by their intermediate ops, and
+// for others the tangent is derived from the reverse-mode derivative (products.go), so that all operators with a derivative are supported.
+package jvp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/dispatch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func init() { dispatch.Differentiate(serve) }
+
+// pushed is a call at a level of forward differentiation.
+type pushed struct {
+	owner.Formula
+	*dispatch.Call
+	c     dispatch.Ctx
+	level *tensor.Level
+	self  *tensor.Tensor                    // the first operand
+	still *tensor.Still                     // of the tangents of results
+	read  map[*tensor.Tensor]*tensor.Tensor // copies to read instead of operands that the call writes to
+}
+
+func serve(c dispatch.Ctx, call *dispatch.Call, l *tensor.Level) error {
+	p := &pushed{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l}
+	defer p.Close()
+	if at := call.First(); at >= 0 {
+		p.self = dispatch.Value[*tensor.Tensor](call, at)
+	}
+	return p.Evaluate(p.serve)
+}
+
+func (p *pushed) serve() {
+	p.Check(p.refused())
+	switch rule := rules[p.Name]; {
+	case p.Is(dispatch.View) && p.Outs == 1 && len(p.Written()) > 0:
+		p.reshapeInPlace()
+	case p.level.Over(): // a tensor that has escaped is its primal
+		p.constant()
+	case !p.moves() && !p.Composed():
+		p.rest()
+	case rule != nil && rule(p):
+	case len(p.Written()) == 0 && (p.Name == "bernoulli" || p.Name == "normal" || p.Name == "poisson"):
+		p.drawn()
+	case p.Is(dispatch.Constant) || p.plain() || p.Is(dispatch.Random) && (!p.Composed() || p.Is(dispatch.Derived)): // random results do not depend on tangents
+		p.constant()
+	case p.Is(dispatch.Linear) || p.Is(dispatch.View) && !p.Composed():
+		p.linear()
+	case p.Is(dispatch.Multilinear):
+		p.tangents(p.multilinear)
+	case p.Composed() && !p.Is(dispatch.Derived):
+		p.steps()
+	case p.Is(dispatch.Elementwise) && p.diagonal():
+		p.tangents(p.pointwise)
+	default:
+		p.tangents(p.product)
+	}
+}
+
+// primal returns a tensor without its tangent.
+func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
+	t = p.reads(t)
+	if w := t.Wrapped(); w != nil && w.Level == p.level {
+		return w.Value
+	}
+	return t
+}
+
+// tangent returns that of a tensor, nil for none, or zeros alone.
+func (p *pushed) tangent(t *tensor.Tensor) *tensor.Tensor {
+	t = p.reads(t)
+	if w := t.Wrapped(); w != nil && w.Level == p.level && w.Still.Moves() {
+		return w.Tangent
+	}
+	return nil
+}
+
+// reads returns the tensor to read for an operand.
+func (p *pushed) reads(t *tensor.Tensor) *tensor.Tensor {
+	if kept := p.read[t]; kept != nil {
+		return kept
+	}
+	return t
+}
+
+// moves reports whether an operand or an output has a tangent that is not zeros alone.
+func (p *pushed) moves() bool {
+	return p.AnyTensor(func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
+}
+
+// plain reports whether the call neither returns tensors nor writes to any.
+func (p *pushed) plain() bool {
+	return len(p.Written()) == 0 && !slices.ContainsFunc(p.Results, func(v any) bool {
+		switch v.(type) {
+		case **tensor.Tensor, *[]*tensor.Tensor:
+			return true
+		}
+		return false
+	})
+}
+
+// rejected is the error of a call that there is no derivative of.
+func (p *pushed) refused() error {
+	written := p.Written()
+	switch {
+	case p.level.Over():
+		return nil
+	case slices.ContainsFunc(written, p.fixed):
+		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a separate tangent; "+
+			"clone() the tensor first", p.Name)
+	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
+		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent (of func.jvp or forward_ad), which writes to the memory would not change; use detach()", p.Name)
+	case len(written) > 0 && (strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
+		return status.NotImplementedf("%s: inside jvp: changing sizes in place is not implemented; call %s out of place", p.Name, p.Name)
+	}
+	return nil
+}
+
+// differentiable reports whether tensors of t's dtype have tangents.
+func differentiable(t *tensor.Tensor) bool {
+	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
+}
+
+// run runs the call with the tensors replaced, and returns the new tensors, with nil for results that were written in place.
+func (p *pushed) run(c dispatch.Ctx, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
+	given := map[*tensor.Tensor]bool{}
+	back := p.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
+		other := change(i, t)
+		given[other] = true
+		return other
+	})
+	err := p.Run(c)
+	back()
+	add := func(t *tensor.Tensor) {
+		if given[t] {
+			t = nil
+		}
+		p.Keep(t, nil)
+		made = append(made, t)
+	}
+	for _, v := range p.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			add(*v)
+			*v = nil
+		case *[]*tensor.Tensor:
+			for _, t := range *v {
+				add(t)
+			}
+			clear(*v)
+		}
+	}
+	p.Check(err)
+	return made
+}
+
+// primals runs the call without tangents.
+func (p *pushed) primals() []*tensor.Tensor {
+	return p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
+}
+
+// fixed reports whether elements of a tensor share memory that those of its tangent do not share.
+func (p *pushed) fixed(t *tensor.Tensor) bool {
+	w := t.Wrapped()
+	return w != nil && w.Level == p.level && w.Fixed
+}
+
+// give makes pairs of primals and tangents the results of the call. A tangent is nil if a result has none. Results that were written in place stay
+// the caller's tensors.
+func (p *pushed) give(primals, tangents []*tensor.Tensor) {
+	// All are created before one is a result: otherwise an error would leak those before it.
+	all := make([]*tensor.Tensor, len(primals))
+	for k, primal := range primals {
+		if primal == nil || k >= len(tangents) || tangents[k] == nil {
+			all[k] = primal
+			continue
+		}
+		t, err := tensor.Pair(p.Name, primal, tangents[k], p.still, p.level)
+		p.Check(err)
+		p.Keep(t, nil)
+		t.Wrapped().Fixed = p.Is(dispatch.View) && p.fixed(p.self)
+		all[k] = t
+	}
+	k := -1
+	next := func() *tensor.Tensor {
+		k++
+		if all[k] == nil {
+			return p.output(k)
+		}
+		t, _ := p.Give(all[k])
+		return t
+	}
+	for _, v := range p.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			*v = next()
+		case *[]*tensor.Tensor:
+			for i := range *v {
+				(*v)[i] = next()
+			}
+		}
+	}
+}
+
+// output returns the tensor that result k was written to; nil for one that the call does not have.
+func (p *pushed) output(k int) *tensor.Tensor {
+	if k < p.Outs {
+		return dispatch.Value[*tensor.Tensor](p.Call, k)
+	}
+	if written := p.Written(); len(written) > 0 && p.Outs == 0 {
+		return written[0]
+	}
+	return nil
+}
+
+// constant runs the call without tangents, and zeros the tangents of the tensors that it writes to.
+func (p *pushed) constant() {
+	made := p.primals()
+	if !p.level.Over() {
+		for _, t := range p.Written() {
+			if slope := p.tangent(t); slope != nil {
+				p.Check(p.c.Zero(slope))
+			}
+		}
+	}
+	p.give(made, nil)
+}
+
+// reshapeInPlace makes self, with its tangent, the view that the operator returns.
+func (p *pushed) reshapeInPlace() {
+	out, result := p.Args[0].(**tensor.Tensor), p.Results[0].(**tensor.Tensor)
+	self := *out
+	*out = nil
+	p.serve()
+	*out = self
+	made := p.Keep(*result, nil)
+	*result = nil
+	if made.Wrapped() == nil || self.Wrapped() == nil || self.Wrapped().Level != p.level || made.Wrapped().Level != p.level {
+		p.Check(status.NotImplementedf("%s: inside jvp: changes of the geometry of a tensor without a tangent are not implemented; call %s out of place", p.Name, p.Name))
+	}
+	p.Check(self.BecomeWrapped(p.Name, made))
+	*result = self
+}
+
+// drawn draws from distributions whose parameters have tangents: the tangents of the numbers are zeros, as in PyTorch.
+func (p *pushed) drawn() {
+	made := p.primals()
+	zeros := make([]*tensor.Tensor, len(made))
+	for i, t := range made {
+		zeros[i] = p.Keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+	}
+	p.give(made, zeros)
+}
+
+// steps runs the decomposition of a composite operator with tangents. If an intermediate op fails, because it depends on elements that differ in
+// inner transforms or writes to out, the operator is one call.
+func (p *pushed) steps() {
+	if p.intoOuts() {
+		p.tangents(p.product)
+		return
+	}
+	err := p.Steps(p.c)
+	for _, t := range p.Made() {
+		switch {
+		case err != nil || t == nil:
+		case t.Parts() != nil && t.Behind().Dual() != nil:
+			err = status.NotImplementedf("forward differentiation is not implemented for %v tensors", t.Layout())
+		case t.Names() != nil:
+			err = status.NotImplementedf("forward differentiation is not implemented for named tensors; set names outside of jvp")
+		}
+	}
+	if err == nil {
+		return
+	}
+	p.discard()
+	if len(p.Written()) > 0 {
+		p.Check(err)
+	}
+	p.tangents(p.product)
+}
+
+// intoOuts reports whether an out argument is passed. Intermediate ops write to it without the dispatcher, which handles tangents.
+func (p *pushed) intoOuts() bool {
+	return slices.ContainsFunc(p.Args[:p.Outs], func(v any) bool {
+		t, ok := v.(**tensor.Tensor)
+		return ok && *t != nil
+	})
+}
+
+// discard releases the results that the call has made so far.
+func (p *pushed) discard() {
+	for _, t := range p.Made() {
+		if !slices.Contains(p.Written(), t) {
+			t.Release()
+		}
+	}
+	for _, v := range p.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			*v = nil
+		case *[]*tensor.Tensor:
+			*v = nil
+		}
+	}
+}
+
+// zeros returns a zero tangent for a tensor without one.
+func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
+	if t.IsWrappedNumber() {
+		return p.Keep(tensor.WrappedNumber(nothing(t.DType())))
+	}
+	zero := p.Keep(p.c.Full(nil, []int64{}, nothing(t.DType()), t.DType(), tensor.NoLayout, t.Device()))
+	return p.Keep(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
+}
+
+// laid returns a tangent with the layout of its primal, so that views of both have corresponding elements, and with separate memory.
+func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
+	if p.shared(tangent) && !p.shared(primal) {
+		tangent = p.Keep(p.c.Clone(tangent, shape.Preserve))
+	}
+	return p.Keep(dispatch.Laid(p.c, tangent, primal))
+}
+
+// sharing returns an error for the tangent of a view that is no view of a tangent: a write to one of them would not be one to the other.
+func (p *pushed) sharing(tangent *tensor.Tensor) error {
+	if tangent == nil || p.shared(tangent) {
+		return nil
+	}
+	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which does not support this view; clone() the tensor first", p.Name)
+}
+
+// shared reports whether a result shares the memory of an operand or its tangent.
+func (p *pushed) shared(made *tensor.Tensor) bool {
+	memory := made.Behind().Storage()
+	return p.AnyOperand(func(t *tensor.Tensor) bool {
+		slope := p.tangent(t)
+		return p.primal(t).Behind().Storage() == memory || slope != nil && slope.Behind().Storage() == memory
+	})
+}

@@ -1,0 +1,115 @@
+package vmap
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dispatch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// draw is the rule of random operators. They are called outside of the level, with a context that determines which outer levels draw separately.
+func (b *batch) draw() {
+	outside := b.c.Around(b.level)
+	switch {
+	case b.Composed() && !b.Is(dispatch.Derived) && b.level.Randomness != "different":
+		b.steps() // of which some may draw
+	case b.level.Randomness == "error":
+		b.Check(status.Runtimef("%s: inside vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap", b.Name))
+	case b.level.Randomness == "different":
+		b.drawEach(outside)
+	default:
+		b.drawOnce(outside)
+	}
+}
+
+// drawEach draws other numbers for each batch element: by one call for all of them, as in PyTorch, so that the streams agree.
+func (b *batch) drawEach(outside dispatch.Ctx) {
+	switch {
+	case b.Composed() && b.inPlace():
+		b.beside(func() { b.drawSteps(outside) })
+	case b.Composed():
+		b.drawSteps(outside)
+	case b.Name == "multinomial" && b.self.Dim() != 1:
+		b.loop(outside)
+	case len(b.Operands()) > 0:
+		b.c = outside
+		b.drawElements()
+	case b.Place("size") >= 0:
+		b.c = outside
+		b.sized()
+	default:
+		b.loop(outside)
+	}
+}
+
+// drawElements draws one number for each element of the operands, which broadcast.
+func (b *batch) drawElements() {
+	operands := b.Operands()
+	if slices.ContainsFunc(operands, b.maps) {
+		if !b.pointwise() {
+			b.loop(b.c)
+		}
+		return
+	}
+	rank := 0
+	for _, t := range operands {
+		rank = max(rank, t.Dim())
+	}
+	b.call(func(t *tensor.Tensor) *tensor.Tensor { return b.padded(b.every(t), rank-t.Dim()) })
+}
+
+// drawSteps runs the decomposition of a composite operator with random in-place ops: in each level with different randomness, the operands are first
+// expanded to all batch elements.
+func (b *batch) drawSteps(outside dispatch.Ctx) {
+	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+		if t.IsWrappedNumber() {
+			return t
+		}
+		return b.Keep(dispatch.Spread(b.c, t, func(l *tensor.Level) bool { return l.Number <= b.level.Number && l.Randomness == "different" }))
+	})
+	err := b.Steps(b.c)
+	back()
+	if err != nil {
+		b.loop(outside)
+	}
+}
+
+// drawOnce draws the same numbers for all batch elements.
+func (b *batch) drawOnce(outside dispatch.Ctx) {
+	mapped := b.mapped()
+	others := slices.DeleteFunc(b.Operands(), func(t *tensor.Tensor) bool { return t == b.self })
+	switch {
+	case mapped && b.level.Size == 0:
+		if len(b.Written()) == 0 {
+			b.loop(outside)
+		} else if len(b.Results) > 0 {
+			b.set(b.self, nil)
+		}
+	case !mapped:
+		b.Check(b.Run(outside))
+	case len(b.Operands()) == 1 && len(b.Written()) == 0 && (b.Place("dtype") >= 0 || b.Place("p") >= 0): // like self, whose elements it does not read
+		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
+		err := b.Run(outside)
+		back()
+		b.Check(err)
+	case len(b.Written()) == 1 && !slices.ContainsFunc(others, b.maps):
+		row := b.Keep(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
+		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+			if t == b.self {
+				return row
+			}
+			return t
+		})
+		err := b.Run(outside)
+		back()
+		b.Check(err)
+		b.Check(b.c.Copy(b.self, row, false))
+		if len(b.Results) > 0 {
+			b.set(b.self, nil)
+		}
+	default:
+		b.Check(status.Runtimef("%s: Vmap does not currently support same randomness with a batched tensor input, whose batch elements have different distributions; use randomness='different'", b.Name))
+	}
+}
